@@ -23,10 +23,10 @@ import click
 
 import graphgauge
 from graphgauge.audit import checks
-from graphgauge.audit.materials import materials_of
 from graphgauge.cli.app import cli
 from graphgauge.core.errors import UnknownNameError
 from graphgauge.core.references import REFERENCES
+from graphgauge.old.audit.materials import materials_of
 from graphgauge.old.core import metric as registry
 from graphgauge.old.core.family import BUILT_IN
 from graphgauge.old.core.family import family as family_of
@@ -82,7 +82,7 @@ _GUIDES = {
     "init": "study.md",
     "run": "study.md",
     "gate": "gates.md",
-    "verify": "study.md#proof",
+    "verify": "study.md#what-verify-proves",
     "report": "report.md",
     "audit": "audit/index.md",
     "metrics": "metrics/index.md",

@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 MODULE = [sys.executable, "-m", "graphgauge"]
 _SERVER = [sys.executable, "-c", "from tests.command import _serve; _serve()"]
-_EARLY = ("graphgauge.old.stats", "graphgauge.audit", "scipy.stats", "scipy.optimize", "rich.console", "rich.table")
+_EARLY = ("graphgauge.old.stats", "graphgauge.old.audit", "scipy.stats", "scipy.optimize", "rich.console", "rich.table")
 
 
 def graphgauge(

@@ -2,13 +2,13 @@
 
 from tests.audit.cases import Case
 
+from graphgauge.old.bridge import new_evaluation
 from graphgauge.ranking import evaluate
 
 
 def one(rng, signal, method, seed=0, **options):
     evaluation = evaluate(rng.normal(signal, 1, 300), rng.normal(0, 1, (300, 20)), **options)
-    evaluation.run |= {"method": method, "dataset": "toy", "seed": seed}
-    return evaluation
+    return new_evaluation(evaluation).named(method=method, dataset="toy", seed=seed)
 
 
 def runs(rng, methods=3, seeds=8, signals=(0.5, 1.0, 1.5), **options):
@@ -20,8 +20,9 @@ def runs(rng, methods=3, seeds=8, signals=(0.5, 1.0, 1.5), **options):
 
 def other_seeds(rng, moved):
     given = runs(rng, 2)
-    for evaluation in given["evaluations"][8 : 8 + moved]:
-        evaluation.run["seed"] += 100
+    found = given["evaluations"]
+    for place in range(8, 8 + moved):
+        found[place] = found[place].named(seed=found[place].run.seed + 100)
     return given
 
 

@@ -43,7 +43,6 @@ def test_it_says_what_it_saw(name):
     assert finding is not None
     assert "{" not in finding.message
     assert finding.remedy
-    assert finding.more == f"graphgauge audit --explain {name}"
     assert explain(name).startswith(f"# `{name}`\n")
     assert case.registered.summary
 

@@ -5,9 +5,9 @@ import pytest
 from tests.audit.evolution_cases import NODES, born, smoothed, start
 from tests.command import graphgauge
 
-from graphgauge import audit
 from graphgauge.core.errors import InputError
 from graphgauge.evolution import EvaluationSuite, EvolutionLog
+from graphgauge.old import audit
 
 
 def test_the_circular_condition_is_named():

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from tests.audit.cases import all_cases
 
-from graphgauge import audit
-from graphgauge.old import recovery
+from graphgauge.old import audit, recovery
 from graphgauge.old.core.result import Chance, Evaluation, Interval, Result
 from graphgauge.ranking import evaluate
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from tests.audit import explanation_cases, generation_cases
-from tests.command import graphgauge
 from tests.generation.toy import data
 
-from graphgauge import audit, generation
+from graphgauge import generation
 from graphgauge.audit import checks
 from graphgauge.core.errors import InputError
+from graphgauge.old import audit
 
 
 def named(name):
@@ -25,29 +25,6 @@ def test_attempts_that_cannot_be(drawn):
     evaluation = generation.evaluate(**repeated(), metrics=["diversity"])
     with pytest.raises(InputError, match="drawn"):
         audit.run(evaluation, only=["hidden-retries"], drawn=np.asarray(drawn))
-
-
-def test_attempts_from_a_file(tmp_path):
-    samples, _ = data(80)
-    np.save(tmp_path / "made.npy", samples)
-    np.save(tmp_path / "drawn.npy", np.array([100, 60]))
-    done = graphgauge(
-        "audit",
-        "generation",
-        "--generated",
-        tmp_path / "made.npy",
-        "--drawn",
-        tmp_path / "drawn.npy",
-        "--metrics",
-        "diversity",
-        "--fail-on",
-        "error",
-    )
-    assert done.returncode == 1, done.stderr
-    assert (
-        "error [hidden-retries] 100.0% of the 80 samples given are valid, and the generator was asked 160 times: 50"
-        in (done.stdout)
-    )
 
 
 def test_ties_that_are_averaged_over_are_no_finding():

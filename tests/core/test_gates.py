@@ -16,7 +16,6 @@ from graphgauge.old.core.fields import read_all
 from graphgauge.old.core.gates import Gate
 from graphgauge.old.core.metric import metrics
 from graphgauge.old.core.result import Chance, Evaluation, Interval, Result
-from graphgauge.study.judge import GateVerdict
 
 
 def evaluation(value: float = 0.5, interval: Interval | None = None) -> Evaluation:
@@ -112,9 +111,6 @@ def test_the_value_that_is_printed_shows_why_a_gate_holds_or_not(sign: str, limi
         found = gate.check(evaluation(value))
         printed = float(str(found).rpartition("found ")[2].rstrip(")"))
         assert gate.check(evaluation(printed)).passed == found.passed, (value, str(found))
-        verdict = GateVerdict(gate.text, {}, found.passed, found.found)
-        printed = float(str(verdict).rpartition("found ")[2].rstrip(")"))
-        assert gate.check(evaluation(printed)).passed == found.passed, (value, str(verdict))
 
 
 def test_no_more_digits_than_it_takes() -> None:

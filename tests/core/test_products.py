@@ -37,7 +37,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("name", DATA)
 def test_python(results: Path, name: str) -> None:
     before = contents(results)
-    with pytest.raises(OptionError, match="is a result, or data of one"):
+    with pytest.raises(OptionError, match="no name of a page"):
         write_report(results, results / name)
     if name.endswith(".json"):
         with pytest.raises(OptionError, match="is a result, or data of one"):

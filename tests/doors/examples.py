@@ -89,3 +89,8 @@ def study_text(declared: Family, values: dict[str, Any], **head: str) -> str:
     """The values in a study of one evaluation."""
     table = {"family": declared.name, "method": "m", "dataset": "d", **values}
     return "\n".join(["schema = 1", *toml.lines(head), "[[evaluate]]", *toml.lines(table), ""])
+
+
+def written(declared: Family) -> list[str]:
+    """The fields that a study can set."""
+    return [name for name, field in declared.fields.items() if not isinstance(field.kind, Output)]

@@ -8,14 +8,13 @@ from typing import Any
 
 import click
 import pytest
-from tests.doors.examples import FAMILIES, arguments, example, study_text
+from tests.doors.examples import FAMILIES, arguments, example, study_text, written
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.old.cli.family import family_command, flag
 from graphgauge.old.core.family import Family
 from graphgauge.old.core.fields import Output
 from graphgauge.old.core.forms import Form, require
-from graphgauge.study.options import keys_of
 from graphgauge.study.parse import read_study
 
 Case = tuple[Family, Form, str]
@@ -216,7 +215,7 @@ def test_nothing_given_is_refused(declared: Family, tmp_path: Path) -> None:
 def test_a_value_of_the_wrong_type_is_refused_with_its_name(declared: Family, tmp_path: Path) -> None:
     """A table for everything that takes none, and a list of tables for the rest."""
     begin = values_of(declared, selecting(declared.forms[0])) if declared.forms else {}
-    for name in keys_of(declared.fields):
+    for name in written(declared):
         wrong = [{"a": {"b": 1}}]
         error = refused_by_study(tmp_path, declared, {**begin, name: wrong})
         assert re.search(rf"line \d+: {name}: ", str(error)), (name, str(error))

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.doors.examples import FAMILIES, arguments, example, study_text
+from tests.doors.examples import FAMILIES, arguments, example, study_text, written
 
 from graphgauge import generation, ranking
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.old.cli.family import family_command
 from graphgauge.old.core.family import Family
 from graphgauge.old.core.fields import Choice, Field, File, Files, NamedFiles, Number, Output, Several, Text, Whole
-from graphgauge.study.options import keys_of
-from graphgauge.study.parse import AXES, read_study
+from graphgauge.study.parse import _AXES as AXES
+from graphgauge.study.parse import read_study
 
 FIELDS = [(declared, field) for declared in FAMILIES.values() for field in declared.fields.values()]
 # Lists that multiply the evaluations of a study.
@@ -43,7 +43,7 @@ def refused_everywhere(declared: Family, field: Field, value: Any, folder: Path,
         words = [*arguments(declared, others), *(f"{field.flag}={text}" for text in texts)]
         with pytest.raises(OptionError, match=f"^{field.flag}: "):
             family_command(declared.name).main(words, standalone_mode=False)
-    if field.name in keys_of(declared.fields) and field.name not in SEVERAL:
+    if field.name in written(declared) and field.name not in SEVERAL:
         (folder / "study.toml").write_text(study_text(declared, {**others, field.name: value}))
         with pytest.raises(InputError, match=rf"line \d+: {field.name}: "):
             read_study(folder / "study.toml")

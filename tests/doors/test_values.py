@@ -52,11 +52,9 @@ from graphgauge.old.core.schema import evaluation_to_dict, read_content
 from graphgauge.old.engines import dask as dask_engine
 from graphgauge.old.engines.merge import merge_files
 from graphgauge.old.io.graphs import read_graph
-from graphgauge.old.io.hashing import HashIndex
 from graphgauge.old.recovery.from_files import Nodes
 from graphgauge.study.parse import read_study
-from graphgauge.study.pool import task
-from graphgauge.study.worker import perform
+from graphgauge.study.pool import Task, perform
 
 RNG = np.random.default_rng(0)
 N = 24
@@ -554,9 +552,9 @@ def by_study(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str,
     (folder / "study.toml").write_text(study_text(data.declared, values | chosen))
     (item,) = read_study(folder / "study.toml").items
     place = folder / "study.json"
-    done = perform(task(item, folder, place, threads=1, hashes=folder / "hashes"), HashIndex(folder))
-    if done["status"] == "failed":
-        raise Refused(2, done["error"])
+    done = perform(Task(item=item, folder=folder, path=place, hashes=folder / "hashes"))
+    if done.status == "failed":
+        raise Refused(2, str(done.error))
     return _stored(place)
 
 

@@ -156,4 +156,4 @@ def test_a_study_notices_cycles_that_were_added(tmp_path: Path):
     assert run_study(tmp_path / "study.toml", jobs=1).done == ()
     log.append_cycle("Off", 1, 2, embeddings=np.zeros((122, 4)), new_edges=[[0, 119]], all_edges=[[0, 119], [0, 1]])
     again = run_study(tmp_path / "study.toml", jobs=1)
-    assert [(done.item.method, done.item.seed) for done in again.done] == [("Off", 1)]
+    assert [(done.item.method, done.item.request.run.seed) for done in again.done] == [("Off", 1)]

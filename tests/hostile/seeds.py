@@ -39,7 +39,6 @@ baseline = "b"
 require = "mrr.low > 0.2"
 method = "a"
 """
-OUTCOME = {"study": "s", "gates": [], "comparisons": [{"file": "comparisons/a.json"}], "findings": [], "ignore": {}}
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Reader:
 
 
 def readers() -> list[Reader]:
-    from graphgauge.audit.outcome import read_part
+    from graphgauge.core.sealed import encode, read
     from graphgauge.explanation.items import Items as ExplanationItems
     from graphgauge.explanation.table import read_explanations, read_table
     from graphgauge.forecasting.state import ForecastState
@@ -70,6 +69,7 @@ def readers() -> list[Reader]:
     from graphgauge.old.ranking.state import RankingState
     from graphgauge.old.recovery.from_files import read_names
     from graphgauge.old.stats.load import load
+    from graphgauge.study.model import StudyFile
     from graphgauge.study.parse import read_study
 
     text = Path.write_text
@@ -106,7 +106,12 @@ def readers() -> list[Reader]:
         Reader("items of explanations", "i.npz", _explained, ExplanationItems.load),
         Reader("table of samples", "t.npz", _samples, SampleTable.load),
         Reader("names of nodes", "n.txt", lambda p: text(p, "a\nb\nc\n" * 9), read_names),
-        Reader("outcome of a study", "study.json", lambda p: text(p, json.dumps(OUTCOME)), read_part),
+        Reader(
+            "outcome of a study",
+            "study.json",
+            lambda p: text(p, encode(StudyFile(name="s", hash="0", runs={"m.json": "ok"}))),
+            lambda p: read(p, StudyFile),
+        ),
         Reader("answers .jsonl", "t.jsonl", _answers, read_table),
         Reader("table of graphs", "t.npz", _graphs, SampleTable.load),
         Reader("cycle of a log", "cycle-00001.npz", _cycle, _read_cycle),

@@ -101,16 +101,6 @@ class Chrome:
     def scheme(self, name: str) -> None:
         self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
 
-    def drawn(self) -> None:
-        """Draw every chart, seen or not, and wait until all stand."""
-        done = "return document.querySelectorAll('.plot:not([data-drawn])').length === 0"
-        self.run("dispatchEvent(new Event('beforeprint'))")
-        for _ in range(200):
-            if self.run(done):
-                return
-            time.sleep(0.05)
-        raise TimeoutError("the charts do not come")
-
     def screenshot(self, path: Path, *, whole: bool = False) -> None:
         shot = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(shot["data"]))

@@ -1,70 +1,67 @@
-"""One browser a worker for all tests of the page, and pages to look at, made once for all workers."""
+"""Pages of a study and of many results, made once, and one browser."""
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
-import time
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.report.chrome import BROWSER, DRIVER, Chrome
-from tests.report.sample import write_large, write_outcome, write_ranking, write_recovery
+from tests.study.conftest import write_study
 
-from graphgauge.report.html import write_report
+from graphgauge import Evaluation, Interval, Reference, Result
+from graphgauge.report import write_report
+from graphgauge.study import run
+
+METRICS = 20
 
 
-def once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path], None]) -> Path:
-    """A folder that the first worker to ask for it fills, while the others wait."""
-    base = factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / f"report-{name}"
-    folder.mkdir(exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "done").exists():
-            build(folder)
-            (folder / "done").touch()
-    return folder
+def evaluation(draw: np.random.Generator, method: str, seed: int, shift: float = 0.0) -> Evaluation:
+    """Made-up results of many metrics."""
+    values = draw.normal(0.5 + shift, 0.05, METRICS).clip(0, 1)
+    results = [
+        Result(
+            key=f"metric-{number}",
+            metric=f"metric-{number}",
+            value=float(value),
+            n=100,
+            unit="query",
+            direction="higher",
+            bounds=(0.0, 1.0),
+            interval=Interval(float(value) - 0.05, float(value) + 0.05, 0.95, "t", "queries"),
+            references=(Reference("random", 0.1),),
+        )
+        for number, value in enumerate(values)
+    ]
+    return Evaluation("ranking", results).named(method=method, dataset="made up", seed=seed)
 
 
 @pytest.fixture(scope="session")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two families, two datasets in one of them, what a study leaves beside its results, and the page."""
-
-    def build(folder: Path) -> None:
-        write_ranking(folder / "results", queries=200, keep="items", ids=np.arange(200))
-        write_recovery(folder / "results")
-        write_outcome(folder / "results")
-        write_report(folder / "results", folder / "report.html")
-
-    return once(tmp_path_factory, "study", build)
-
-
-@pytest.fixture
-def results(study: Path) -> Path:
-    return study / "results"
+    """Two families with a comparison and gates, of which one does not hold."""
+    folder = tmp_path_factory.mktemp("study")
+    write_study(folder)
+    with (folder / "study.toml").open("a") as stream:
+        stream.write('[[gate]]\nrequire = "mrr >= 0.95"\nmethod = "poor"\n')
+    run(folder / "study.toml", jobs=2)
+    write_report(folder / "results", folder / "report.html")
+    return folder
 
 
 @pytest.fixture
-def report(study: Path) -> Path:
-    return study / "report.html"
+def results(study: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(study / "results", tmp_path / "results"))
 
 
 @pytest.fixture(scope="session")
-def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
-    """A page of many results, and the processor seconds that it took."""
-
-    def build(folder: Path) -> None:
-        write_large(folder / "results")
-        start = time.process_time()
-        write_report(folder / "results", folder / "report.html")
-        (folder / "seconds.json").write_text(json.dumps(time.process_time() - start))
-
-    folder = once(tmp_path_factory, "large", build)
-    return folder / "report.html", json.loads((folder / "seconds.json").read_text())
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of a thousand runs with twenty metrics."""
+    folder, draw = tmp_path_factory.mktemp("large"), np.random.default_rng(0)
+    for number in range(1000):
+        evaluation(draw, f"method-{number // 50}", number % 50).save(folder / "results")
+    return write_report(folder / "results", folder / "report.html")
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""A small study in a folder, and the command that runs it."""
+"""A small study in a folder, and its results, made once."""
 
 from __future__ import annotations
 
@@ -35,6 +35,16 @@ baseline = "poor"
 require = "mrr > 0.2"
 method = "good"
 """
+# A second family, so that there is one to lose.
+RECOVERY = """
+[[evaluate]]
+family = "recovery"
+dataset = "small"
+methods = ["near", "far"]
+seeds = [0, 1]
+true = "graphs/true-{seed}.npy"
+pred = "graphs/{method}-{seed}.npy"
+"""
 
 
 def write_scores(folder: Path, queries: int = 60, negatives: int = 20, seeds: int = 3) -> None:
@@ -50,9 +60,21 @@ def write_scores(folder: Path, queries: int = 60, negatives: int = 20, seeds: in
     np.save(folder / "relation.npy", np.arange(queries) % 3)
 
 
+def write_graphs(folder: Path) -> None:
+    (folder / "graphs").mkdir()
+    for seed in range(2):
+        draw = np.random.default_rng(seed)
+        true = np.triu(draw.random((8, 8)) < 0.4, 1).astype(float)
+        np.save(folder / "graphs" / f"true-{seed}.npy", true)
+        for method, noise in (("near", 0.1), ("far", 0.4)):
+            flipped = np.where(np.triu(draw.random((8, 8)) < noise, 1), 1 - true, true)
+            np.save(folder / "graphs" / f"{method}-{seed}.npy", flipped)
+
+
 def write_study(folder: Path) -> None:
     write_scores(folder)
-    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    write_graphs(folder)
+    (folder / "study.toml").write_text(STUDY + RECOVERY, encoding="utf-8")
 
 
 def results_of(folder: Path) -> dict[str, bytes]:
@@ -70,12 +92,6 @@ def results_of(folder: Path) -> dict[str, bytes]:
             content = json.dumps(decoded, indent=1).encode()
         found[name] = content
     return found
-
-
-@pytest.fixture(autouse=True)
-def one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each worker imports the package, which takes longer than a small study; tests of several say how many."""
-    monkeypatch.setattr("graphgauge.study.runner._DEFAULT_JOBS", 1)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ MANY = STUDY.replace("k = [1, 3]", 'keep = "items"').replace("seeds = [0, 1, 2]"
 
 def start(folder):
     return subprocess.Popen(
-        [*MODULE, "run", "study.toml", "--quiet"],
+        [*MODULE, "run", "study.toml", "--quiet", "--jobs", "1"],
         cwd=folder,
         start_new_session=True,
         stdout=subprocess.DEVNULL,

@@ -1,192 +1,393 @@
-"""`graphgauge verify`: equal, drifted and by how much, inputs changed or missing and which; and nothing is imported."""
+"""`verify`: honest results hold; whatever else is in their folder does not, with the file and the field."""
 
 from __future__ import annotations
 
 import json
-import os
+import re
 import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.command import graphgauge as command
+from tests.sealed import write_sealed
 
-from graphgauge._version import __version__
-from graphgauge.old.core.schema import root_of
-from graphgauge.study import verify
-from graphgauge.study.drift import differences
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.study import run, verify
+from graphgauge.study.same import Tree, differences
 
-RESULT = "results/good/ranking/metrics_toy_1.json"
+ONE = "good/ranking/metrics_toy_1.json"
+Edit = Callable[[dict[str, Any]], object]
 
 
-def changed(path, change, *, sealed=False):
-    """Change a result file's content, with its hash brought up to date if it is to pass for an older version's."""
+def changed(folder: Path, name: str, edit: Edit) -> str:
+    """Edit a file's content, and give it the root of its new content: a forger knows how."""
+    path = folder / "results" / name
     content = json.loads(path.read_text())
-    change(content)
-    if sealed:
-        content["root"] = root_of(content)
-    path.write_text(json.dumps(content))
+    edit(content)
+    write_sealed(path, content)
+    return name
 
 
-def verdict_of(folder, name=RESULT):
-    (found,) = verify(folder / name)
-    return found
+def result(content: dict[str, Any], key: str = "mrr") -> dict[str, Any]:
+    return next(each for each in content["results"] if each["key"] == key)
 
 
-def test_equal_results_and_exit_code(finished):
-    done = command("verify", "results", cwd=finished)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count(": equal\n") == 6
-    assert "6 results: 6 equal" in done.stderr
-    assert command("verify", "results", "--quiet", cwd=finished).stdout == ""
+def comparison(folder: Path) -> str:
+    (path,) = (folder / "results/comparisons").iterdir()
+    return f"comparisons/{path.name}"
 
 
-def test_one_byte_of_an_input_is_named(finished):
-    path = finished / "scores/good/1/neg-1.npy"
-    before, content = path.stat(), bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.write_bytes(content)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # also if nothing else shows it
-    done = command("verify", "results", cwd=finished)
-    assert done.returncode == 1
-    assert (
-        "good/ranking/metrics_toy_1.json: failed: inputs changed: scores/good/1/neg-1.npy (neg_scores)" in done.stdout
-    )
-    assert done.stdout.count(": equal\n") == 5
+def moved(content: dict[str, Any], name: str, by: float = 1e-9) -> None:
+    content[name] += by
 
 
-def test_a_missing_input_is_named(finished):
+def test_honest_results_hold(finished):
+    verdict = verify(finished / "study.toml", jobs=1)
+    assert verdict, verdict.differences
+    assert verdict.files == 13
+    assert str(verdict).startswith("holds: 13 files follow from study.toml (SHA-256 ")
+    assert not verdict.versions
+
+
+# What the file and the field are where the verdict names them.
+EDITS: dict[str, tuple[Callable[[Path], str], str]] = {
+    "a value": (lambda f: changed(f, ONE, lambda c: moved(result(c), "value")), "results[0].value"),
+    "an interval's end": (
+        lambda f: changed(f, ONE, lambda c: moved(result(c)["interval"], "low")),
+        "results[0].interval.low",
+    ),
+    "the level of an interval": (
+        lambda f: changed(f, ONE, lambda c: result(c)["interval"].update(level=0.99)),
+        "results[0].interval.level",
+    ),
+    "a level of chance": (
+        lambda f: changed(f, ONE, lambda c: moved(result(c)["references"][0], "value")),
+        "results[0].references[0].value",
+    ),
+    "a count": (lambda f: changed(f, ONE, lambda c: result(c).update(n=61)), "results[0].n"),
+    "a direction": (lambda f: changed(f, ONE, lambda c: result(c).update(direction="lower")), "results[0].direction"),
+    "a tolerance": (lambda f: changed(f, ONE, lambda c: result(c).update(tolerance=1.0, value=0.99)), "results[0]"),
+    "a result is gone": (lambda f: changed(f, ONE, lambda c: c["results"].pop()), "results"),
+    "a result is there twice": (lambda f: changed(f, ONE, lambda c: c["results"].append(c["results"][0])), "results"),
+    "an option": (lambda f: changed(f, ONE, lambda c: c["options"].update(k="1, 9")), "options"),
+    "a convention": (lambda f: changed(f, ONE, lambda c: c["conventions"].update(ties="optimistic")), "conventions"),
+    "the method": (lambda f: changed(f, ONE, lambda c: c["run"].update(method="poor")), "run.method"),
+    "the seed": (lambda f: changed(f, ONE, lambda c: c["run"].update(seed=0)), "run.seed"),
+    "a breakdown": (
+        lambda f: changed(f, ONE, lambda c: c["breakdowns"]["relation"]["mrr"].reverse()),
+        "breakdowns.relation.mrr",
+    ),
+    "a finding is added": (
+        lambda f: changed(f, ONE, lambda c: c["findings"].append({"check": "x"})),
+        "findings",
+    ),
+    "the status": (lambda f: changed(f, ONE, lambda c: c.update(status="failed", error="out of memory")), "error"),
+    "the hash of an input": (
+        lambda f: changed(f, ONE, lambda c: c["receipt"]["inputs"][0].update(hash="0" * 64)),
+        "receipt.inputs[0].hash",
+    ),
+    "the path of an input": (
+        lambda f: changed(f, ONE, lambda c: c["receipt"]["inputs"][0].update(path="better.npy")),
+        "receipt.inputs[0].path",
+    ),
+    "the request": (
+        lambda f: changed(f, ONE, lambda c: c["receipt"]["request"]["fields"].update(k=[1])),
+        "receipt.request.fields.k",
+    ),
+    "the key": (lambda f: changed(f, ONE, lambda c: c["receipt"].update(key="0")), "receipt.key"),
+    "a field of its own": (lambda f: changed(f, ONE, lambda c: c.update(approved=True)), "approved"),
+    "a field deep inside": (lambda f: changed(f, ONE, lambda c: c["receipt"].update(by="us")), "receipt.by"),
+    "truth for one": (lambda f: changed(f, ONE, lambda c: result(c).update(n=True)), "results[0].n"),
+    "text for a number": (lambda f: changed(f, ONE, lambda c: result(c).update(value="inf")), "results[0].value"),
+    "nothing for a number": (lambda f: changed(f, ONE, lambda c: result(c).update(value=None)), "results[0].value"),
+    "a p-value": (
+        lambda f: changed(f, comparison(f), lambda c: moved(c["comparison"]["pairs"][0], "p_value")),
+        "comparison.pairs[0].p_value",
+    ),
+    "who is better": (
+        lambda f: changed(f, comparison(f), lambda c: c["comparison"]["pairs"][0].update(verdict="second")),
+        "comparison.pairs[0].verdict",
+    ),
+    "the level of the tests": (
+        lambda f: changed(f, comparison(f), lambda c: c["comparison"].update(confidence=0.5)),
+        "comparison.confidence",
+    ),
+    "the metric compared": (
+        lambda f: changed(f, comparison(f), lambda c: c["comparison"].update(metric="hits@3")),
+        "comparison.metric",
+    ),
+    "a gate set to failed": (
+        lambda f: changed(f, "gates.json", lambda c: c["gates"][0].update(verdict="failed")),
+        "gates[0].verdict",
+    ),
+    "the limit of a gate": (
+        lambda f: changed(f, "gates.json", lambda c: c["gates"][0].update(limit=0.1)),
+        "gates[0].limit",
+    ),
+    "a gate is gone": (lambda f: changed(f, "gates.json", lambda c: c["gates"].pop()), "gates"),
+    "a comparison is not listed": (
+        lambda f: changed(f, "study.json", lambda c: c["comparisons"].clear()),
+        "comparisons",
+    ),
+    "the study's hash": (lambda f: changed(f, "study.json", lambda c: c.update(hash="0" * 64)), "hash"),
+    "a run is called failed": (
+        lambda f: changed(f, "study.json", lambda c: c["runs"].update({ONE: "failed"})),
+        f"runs.{ONE}",
+    ),
+    "a finding of all is gone": (lambda f: changed(f, "study.json", lambda c: c["findings"].pop(0)), "findings"),
+    "a check is ignored": (lambda f: changed(f, "study.json", lambda c: c["ignored"].update(x="y")), "ignored.x"),
+}
+
+
+@pytest.fixture(scope="module")
+def again(run_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    """What `verify` compares with: the results of another run."""
+    folder = tmp_path_factory.mktemp("again")
+    shutil.copytree(run_once, folder, dirs_exist_ok=True)
+    shutil.rmtree(folder / "results")
+    run(folder / "study.toml", jobs=2)
+    return Tree(folder / "results")
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_every_edit_is_named(finished, again, name):
+    edit, field = EDITS[name]
+    file = edit(finished)
+    found = [(each.file, each.field) for each in differences(Tree(finished / "results"), again)]
+    assert any(where == file and at.startswith(field) for where, at in found), found
+
+
+def gone(name: str) -> Callable[[Path], str]:
+    def remove(folder: Path) -> str:
+        path = folder / "results" / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        return name
+
+    return remove
+
+
+def stray(name: str, of: str = ONE) -> Callable[[Path], str]:
+    def add(folder: Path) -> str:
+        path = folder / "results" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(folder / "results" / of, path)
+        return name
+
+    return add
+
+
+def rewritten(name: str, content: bytes) -> Callable[[Path], str]:
+    def write(folder: Path) -> str:
+        (folder / "results" / name).write_bytes(content)
+        return name
+
+    return write
+
+
+def cut(folder: Path) -> str:
+    path = folder / "results" / ONE
+    path.write_bytes(path.read_bytes()[:-20])
+    return ONE
+
+
+def unsealed(folder: Path) -> str:
+    path = folder / "results" / ONE
+    path.write_text(path.read_text().replace('"root": "', '"root": "0', 1))
+    return ONE
+
+
+def piped(folder: Path) -> str:
+    import os
+
+    (folder / "results" / ONE).unlink()
+    os.mkfifo(folder / "results" / ONE)
+    return ONE
+
+
+def swapped(folder: Path) -> str:
+    """Two seeds in each other's place: every file is as it was written."""
+    one, other = (folder / "results" / f"good/ranking/metrics_toy_{seed}.json" for seed in (0, 1))
+    first = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(first)
+    return ONE
+
+
+def repeated(folder: Path) -> str:
+    path = folder / "results" / ONE
+    path.write_text(path.read_text().replace('{\n "schema"', '{\n "status": "ok",\n "schema"', 1))
+    return ONE
+
+
+FILES: dict[str, tuple[Callable[[Path], str], str]] = {
+    "a result is gone": (gone(ONE), "is missing"),
+    "a seed is gone": (gone("poor/ranking/metrics_toy_2.json"), "is missing"),
+    "a comparison is gone": (gone("comparisons"), "is missing"),
+    "the gates are gone": (gone("gates.json"), "is missing"),
+    "the outcome is gone": (gone("study.json"), "is missing"),
+    "a family is gone": (gone("near/recovery"), "is missing"),
+    "a stray result": (stray("good/ranking/metrics_toy_9.json"), "no file of this study"),
+    "a stray method": (stray("best/ranking/metrics_toy_0.json"), "no file of this study"),
+    "a stray comparison": (stray("comparisons/2-mrr.json", "comparisons/1-mrr.json"), "no file of this study"),
+    "a stray file that is hidden": (stray("good/ranking/.metrics_toy_9.json"), "no file of this study"),
+    "a stray file that is no result": (stray("notes.txt"), "no file of this study"),
+    "items that were not kept": (stray("good/ranking/metrics_toy_1.items.npz"), "no file of this study"),
+    "an empty file": (rewritten(ONE, b""), "cannot be read"),
+    "no JSON": (rewritten(ONE, b"\x00\x01"), "cannot be read"),
+    "deep brackets": (rewritten(ONE, b"[" * 100_000), "cannot be read"),
+    "a list": (rewritten(ONE, b"[]"), "and now"),
+    "cut short": (cut, "cannot be read"),
+    "another root": (unsealed, "was edited or damaged"),
+    "a pipe": (piped, "cannot be read"),
+    "two seeds swapped": (swapped, "and now"),
+    "a key twice": (repeated, "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_that_are_other_ones_are_named(finished, again, name):
+    make, words = FILES[name]
+    file = make(finished)
+    said = [str(each) for each in differences(Tree(finished / "results"), again)]
+    assert any(each.startswith(file) and words in each for each in said), said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "file"),
+    [
+        ("mrr > 0.2", "mrr > 0.1", "gates.json"),
+        ("seeds = [0, 1, 2]", "seeds = [0, 1]", "good/ranking/metrics_toy_2.json"),
+        ('methods = ["good", "poor"]', 'methods = ["poor", "good"]', "study.json"),
+        ("k = [1, 3]", "k = [1]", ONE),
+        ('baseline = "poor"', "", "comparisons/1-mrr.json"),
+        ("# nothing", "", "study.json"),
+    ],
+)
+def test_a_study_that_was_changed_after_the_run(finished, old, new, file):
+    path = finished / "study.toml"
+    text = path.read_text()
+    path.write_text(text.replace(old, new, 1) if old in text else text + "# nothing\n")
+    verdict = verify(path, jobs=2)
+    assert file in {each.file for each in verdict.differences}
+    assert "study.json" in {each.file for each in verdict.differences}
+
+
+def test_inputs_that_changed(finished):
+    np.save(finished / "scores/good/1/pos.npy", np.load(finished / "scores/good/1/pos.npy") + 1e-7)
+    verdict = verify(finished / "study.toml", jobs=2)
+    found = {(each.file, each.field) for each in verdict.differences}
+    assert (ONE, "receipt.key") in found
+    assert any(file == ONE and re.fullmatch(r"receipt\.inputs\[\d\]\.hash", field) for file, field in found)
     (finished / "scores/good/1/pos.npy").unlink()
-    assert str(verdict_of(finished)) == "unchecked: inputs missing: scores/good/1/pos.npy (pos_scores)"
+    verdict = verify(finished / "study.toml", jobs=2)
+    assert (ONE, "status") in {(each.file, each.field) for each in verdict.differences}
 
 
-def test_drift_of_another_version_is_told_with_its_size(finished):
-    def other_version(content):
-        content["receipt"]["versions"]["graphgauge"] = "0.0.1"
-        content["results"][0]["value"] *= 1.01
-        content["results"][0]["interval"]["low"] *= 0.999
-
-    changed(finished / RESULT, other_version, sealed=True)
-    verdict = verdict_of(finished)
-    assert verdict.status == "drifted"
-    text = str(verdict)
-    assert "mrr 0." in text
-    assert "0.0099 of it" in text
-    assert "low" in text
-    assert f"made by 0.0.1, now {__version__}" in text
-    assert "changed after it was written" not in text
-    assert command("verify", "results", cwd=finished).returncode == 1
+def test_results_behind_links_hold(finished):
+    (finished / "results").rename(finished / "elsewhere")
+    (finished / "results").symlink_to(finished / "elsewhere")
+    (finished / "elsewhere/good").rename(finished / "good")
+    (finished / "elsewhere/good").symlink_to(finished / "good")
+    assert verify(finished / "study.toml", jobs=2)
+    (finished / "good/up").symlink_to(finished / "good")  # never ends
+    assert not verify(finished / "study.toml", jobs=2)
 
 
-def test_another_version_with_the_same_numbers_is_equal_and_named(finished):
-    changed(finished / RESULT, lambda content: content["receipt"]["versions"].update(graphgauge="0.0.1"), sealed=True)
-    assert str(verdict_of(finished)) == f"equal (made by 0.0.1, now {__version__})"
+def test_figures_pages_and_times_do_not_count(finished):
+    (finished / "results/report.html").write_text("<p>mine</p>")
+    changed(finished, ONE, lambda c: c["receipt"].update(started="2020-01-01T00:00:00+00:00", seconds=3.5))
+    assert verify(finished / "study.toml", jobs=2)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda content: content["results"][0].update(value=0.9), ["mrr 0.9 →", "changed after it was written"]),
-        (lambda content: content["results"].pop(), ["is new"]),
-        (lambda content: content["results"].append({**content["results"][0], "key": "made@1"}), ["made@1 is missing"]),
-        (lambda content: content["results"][0].update(value=None, reason="x"), ["nan →"]),
-        (lambda content: content["conventions"].update(ties="optimistic"), ["conventions differ"]),
-        (lambda content: content["breakdowns"][0]["columns"]["mrr"].reverse(), ["breakdowns differ"]),
-        (lambda content: content["results"][0].update(direction="lower"), ["the metadata of the values differs"]),
-    ],
-)
-def test_edited_results_are_found(finished, change, words):
-    changed(finished / RESULT, change)
-    verdict = verdict_of(finished)
-    assert verdict.status == "drifted"
-    assert all(word in verdict.detail for word in words), verdict.detail
-
-
-def test_what_is_no_longer_infinite_has_moved_farthest():
-    then, now = (
-        {"results": [{"key": key, "value": value, "interval": None, "n": 1} for key, value in values.items()]}
-        for values in ({"a": 1.0, "b": "inf", "c": 2.0}, {"a": 1.5, "b": 3.0, "c": 2.0})
-    )
-    assert differences(then, now) == ["b inf → 3", "a 1 → 1.5 (by 0.5, 0.33 of it)"]
-
-
-def test_files_beside_a_result_are_compared(study):
-    text = (study / "study.toml").read_text().replace("k = [1, 3]", 'keep = "items"')
-    (study / "study.toml").write_text(text)
-    command("run", "study.toml", "--quiet", cwd=study)
-    assert verdict_of(study).status == "equal"
-    changed(study / RESULT, lambda content: content["side_files"][0].update(hash="0" * 64), sealed=True)
-    assert "side_files differ" in verdict_of(study).detail
-
-
-def test_a_moved_study_is_still_verified(finished, tmp_path_factory):
-    new = tmp_path_factory.mktemp("new") / "place"
-    shutil.move(finished, new)
-    assert {verdict.status for verdict in verify(new / "results")} == {"equal"}
-
-
-def test_failed_and_foreign_results(finished):
-    np.save(finished / "scores/good/1/pos.npy", np.full(60, np.nan))
-    command("run", "study.toml", "--quiet", cwd=finished)
-    assert verdict_of(finished).status == "failed"
-    scores = ("--pos-scores", "scores/poor/1/pos.npy", "--neg-scores", "scores/poor/1/neg-*.npy")
-    command("ranking", *scores, "-o", "x.json", cwd=finished)
-    done = command("verify", "x.json", cwd=finished)
+def test_other_versions_are_named_first(finished):
+    changed(finished, ONE, lambda c: c["receipt"]["versions"].update(numpy="1.0"))
+    done = command("verify", "study.toml", "--jobs", 2, cwd=finished)
     assert done.returncode == 0
-    assert "x.json: equal: method, dataset and seed are as declared" in done.stdout
-    changed(finished / "x.json", lambda content: content["receipt"].pop("command"), sealed=True)
-    done = command("verify", "x.json", cwd=finished)
-    assert "unchecked: not recomputed: its inputs are unchanged, but it does not say how it was made" in done.stdout
+    assert done.stdout.startswith("computed with other versions: numpy 1.0, and now ")
+
+
+def test_rounding_is_no_difference_and_a_declared_tolerance_counts(finished):
+    changed(finished, ONE, lambda c: moved(result(c), "value", 1e-13))
+    assert verify(finished / "study.toml", jobs=2)
+    from graphgauge.study.same import _unequal
+
+    new = {"results": [{"key": "fitted", "value": 1.0, "tolerance": 1e-6}, {"key": "counted", "value": 1.0}]}
+    old = {
+        "results": [{"key": "fitted", "value": 1.0 + 5e-7, "tolerance": 1e-6}, {"key": "counted", "value": 1.0 + 5e-7}]
+    }
+    assert [field for field, _ in _unequal(old, new, (), {"fitted": 1e-6, "counted": 1e-12})] == ["results[1].value"]
+
+
+def test_items_are_compared_as_arrays(study):
+    text = (study / "study.toml").read_text().replace("groups =", 'keep = "items"\ngroups =')
+    (study / "study.toml").write_text(text)
+    run(study / "study.toml", jobs=2)
+    assert verify(study / "study.toml", jobs=2)
+    side = study / "results" / ONE.replace(".json", ".items.npz")
+    with np.load(side) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    name = next(each for each in arrays if arrays[each].dtype.kind == "f")
+    for change, words in ((1e-14, "has changed since"), (1e-3, f"{name}: differs")):
+        np.savez(side, **{**arrays, name: arrays[name] + change})
+        said = [str(each) for each in verify(study / "study.toml", jobs=2).differences]
+        assert any(words in each for each in said), said
+
+
+def test_code_is_not_imported_without_consent(tmp_path):
+    (tmp_path / "model.py").write_text("raise SystemExit('imported')\n")
+    (tmp_path / "study.toml").write_text(
+        'schema = 1\n[[evaluate]]\nfamily = "explanation"\nmethod = "m"\ndataset = "d"\n'
+        'model = "model:load"\nexplanations = "e.jsonl"\n'
+    )
+    (tmp_path / "results").mkdir()
+    with pytest.raises(OptionError, match=r"names code that would be imported: model:load\. .*--trust-code"):
+        verify(tmp_path / "study.toml")
+    done = command("verify", "study.toml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "imported" not in done.stdout
+
+
+def test_a_result_of_a_single_command(finished):
+    path = finished / "results" / ONE
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(finished)
+        single = finished / "one.json"
+        shutil.copy(path, single)
+        content = json.loads(single.read_text())
+        content["receipt"].pop("key")
+        write_sealed(single, content)
+        assert verify(single)
+        write_sealed(single, {**content, "results": [{**content["results"][0], "value": 0.5}, *content["results"][1:]]})
+        assert [each.field for each in verify(single).differences] == ["results[0].value"]
+
+
+def test_what_cannot_be_verified_is_refused(finished):
+    for name, words in (
+        ("results", "verified by their study"),
+        ("gone.toml", "no such file"),
+        ("results/gates.json", "no result"),
+    ):
+        with pytest.raises(InputError, match=words):
+            verify(finished / name)
+    shutil.rmtree(finished / "results")
+    with pytest.raises(InputError, match="Run `graphgauge run"):
+        verify(finished / "study.toml")
+
+
+def test_the_command_says_what_it_proves(finished):
+    done = command("verify", "study.toml", "--jobs", 2, cwd=finished)
+    assert done.returncode == 0
+    assert re.fullmatch(
+        r"holds: 13 files follow from study\.toml \(SHA-256 [0-9a-f]{16}…\) and these inputs, in this environment\.\n",
+        done.stdout,
+    )
+    (finished / "results" / ONE).unlink()
+    done = command("verify", "study.toml", "--jobs", 2, cwd=finished)
     assert done.returncode == 1
-
-
-def test_verdicts_as_json(finished):
-    done = command("verify", "results", "--format", "json", "-o", "verdicts.json", cwd=finished)
-    assert done.returncode == 0, done.stderr
-    content = json.loads(done.stdout)
-    assert content == json.loads((finished / "verdicts.json").read_text())
-    assert (content["passed"], content["outcomes"]) == (True, {"equal": 6})
-    assert [verdict["outcome"] for verdict in content["verdicts"]] == ["equal"] * 6
-    assert f"results/{content['verdicts'][1]['path']}" == RESULT
-
-
-def test_damaged_files_are_mismatches_and_other_json_is_none(finished):
-    (finished / RESULT).write_text('{"schema": "graphgauge/result/2"}')
-    (finished / "results/notes.json").write_text('{"a": 1}')
-    (finished / "results/cut.json").write_text('{"a": ')
-    found = {verdict.path.name: verdict.status for verdict in verify(finished / "results") if verdict.status != "equal"}
-    assert found == {"metrics_toy_1.json": "damaged", "cut.json": "damaged"}
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda receipt: receipt["study"]["options"].update(save_state="stolen.npz"),
-        lambda receipt: receipt["study"]["options"].update(output="stolen.npz"),
-        lambda receipt: receipt["study"]["options"].update(progress="stolen.npz"),
-        lambda receipt: receipt["study"]["options"].update(k="stolen.npz"),
-        lambda receipt: receipt["study"]["options"].update(pos_scores=[{"a": 3}]),
-        lambda receipt: receipt["study"].update(options=["stolen.npz"]),
-        lambda receipt: receipt["study"].update(options=3),
-        lambda receipt: receipt["study"].update(folder=["x"]),
-        lambda receipt: receipt.update(study=7),
-        lambda receipt: receipt.update(inputs=[{"path": "/dev/zero", "name": "n", "hash": "h"}]),
-        lambda receipt: receipt.update(inputs=[{"path": "x\0y", "name": "n", "hash": "h"}]),
-        lambda receipt: receipt.update(inputs={"a": "b"}),
-    ],
-)
-def test_receipts_are_data(finished, change):
-    """Whatever a receipt says, nothing is written, nothing hangs and nothing is taken for equal."""
-    changed(finished / RESULT, lambda content: change(content["receipt"]))
-    before = set(finished.rglob("*"))
-    assert verdict_of(finished).mismatch
-    assert set(finished.rglob("*")) == before
-
-
-def test_a_family_from_data_is_one_that_exists(finished):
-    changed(finished / RESULT, lambda content: content["run"].update(family="os"))
-    assert verdict_of(finished).status == "damaged"
-
-
-def test_nothing_to_verify(tmp_path):
-    assert command("verify", ".", cwd=tmp_path).returncode == 3
-    assert command("verify", "nowhere", cwd=tmp_path).returncode == 3
+    assert done.stdout.splitlines()[0] == f"{ONE}: is missing"
+    content = json.loads(command("verify", "study.toml", "--format", "json", cwd=finished).stdout)
+    assert content["holds"] is False
+    assert content["differences"][0]["file"] == ONE

@@ -1,8 +1,7 @@
-"""Checks of inputs and results that find misleading evaluations, each with its evidence and how to fix it."""
+"""Checks that find misleading evaluations, in single results and in many together, each with evidence and a remedy."""
 
-from graphgauge.audit.findings import Findings, run
-from graphgauge.audit.pages import explain
-from graphgauge.audit.runs import checks
-from graphgauge.old.core.findings import Check, Finding, check
+from graphgauge.audit.pages import checks, explain
+from graphgauge.audit.runner import over_runs, run
+from graphgauge.core.finding import Check, Finding, Findings, check
 
-__all__ = ["Check", "Finding", "Findings", "check", "checks", "explain", "run"]
+__all__ = ["Check", "Finding", "Findings", "check", "checks", "explain", "over_runs", "run"]

@@ -1,21 +1,57 @@
-"""The page of each check: what goes wrong, an example with figures, and how to fix it."""
+"""All checks, and the page of each: what goes wrong, an example with figures, and how to fix it."""
 
 from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from typing import Any
 
-from graphgauge.audit.runs import checks
-from graphgauge.core.errors import InputError, one_of
-from graphgauge.old.core.family import BUILT_IN
-from graphgauge.old.core.findings import RUNS, Check
+from graphgauge.audit import runs
+from graphgauge.core.door import doors
+from graphgauge.core.errors import one_of
+from graphgauge.core.family import family_names
+from graphgauge.core.finding import RUNS
+from graphgauge.core.finding import checks as declared
 
 # In a wheel the pages are next to this module; in a checkout they are in the docs.
 _PLACES = (Path(__file__).with_name("markdown"), Path(__file__).parents[3] / "docs" / "audit")
 
 
+def checks(family: str | None = None) -> tuple[Any, ...]:
+    """All checks, or those of one family.
+
+    Parameters
+    ----------
+    family
+        A family, or `runs` for the checks of many results together.
+
+    Returns
+    -------
+    tuple of Check
+        In the order in which they are declared.
+
+    Examples
+    --------
+    >>> from graphgauge import audit
+    >>> [check.name for check in audit.checks("runs")][:2]
+    ['few-seeds', 'unpaired-seeds']
+    """
+    names = (*family_names(), RUNS) if family is None else (one_of("family", family, (*family_names(), RUNS)),)
+    return tuple(each for name in names for each in _of(name))
+
+
+def _of(name: str) -> tuple[Any, ...]:
+    if name == RUNS:
+        return runs.CHECKS
+    if doors(name):
+        return declared(name)
+    from graphgauge.old.core.findings import checks as old
+
+    return old(name)
+
+
 def explain(name: str) -> str:
-    """Return the page of a check as Markdown.
+    """The page of a check as Markdown.
 
     Parameters
     ----------
@@ -30,20 +66,13 @@ def explain(name: str) -> str:
     Examples
     --------
     >>> from graphgauge.audit import explain
-    >>> explain("tied-scores").splitlines()[0]
-    '# `tied-scores`'
+    >>> explain("few-seeds").splitlines()[0]
+    '# `few-seeds`'
     """
-    known = {item.name: item for item in checks()}
+    known = {each.name: each for each in checks()}
     check = known[one_of("check", name, known)]
-    if check.family not in (*BUILT_IN, RUNS):
-        return _declared(check)
-    page = next((folder / f"{name}.md" for folder in _PLACES if (folder / f"{name}.md").is_file()), None)
-    if page is None:
-        raise InputError("the pages of the audit are missing from this installation", where=name, fix="Reinstall it.")
-    return page.read_text(encoding="utf-8")
-
-
-def _declared(check: Check) -> str:
-    """The page of a check of another package: its docstring and its remedy."""
+    for folder in _PLACES:
+        if (folder / f"{name}.md").is_file():
+            return (folder / f"{name}.md").read_text(encoding="utf-8")
     what = inspect.getdoc(check.function) or ""
     return f"# `{check.name}`\n\n## What goes wrong\n\n{what}\n\n## How to fix it\n\n{check.remedy}\n"

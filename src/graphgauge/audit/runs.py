@@ -1,4 +1,4 @@
-"""Checks of many results together, and the list of all checks."""
+"""Checks of many results together."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.old.core.evaluation import Evaluation
-from graphgauge.old.core.family import family_names, left_out_if_broken
-from graphgauge.old.core.findings import RUNS, Check, Evidence, check
-from graphgauge.old.core.findings import checks as checks_of
-from graphgauge.old.core.metric import NO_SPREAD
-from graphgauge.old.core.result import READINGS, Chance, Result
-from graphgauge.old.stats.intervals import is_rounding, standard_error, t_interval
-from graphgauge.old.stats.wilcoxon import attainable_p, seeds_needed
+from graphgauge.core.evaluation import READINGS, Evaluation
+from graphgauge.core.finding import check
+from graphgauge.core.result import Reference, Result
+from graphgauge.stats import seeds_needed
+from graphgauge.stats.errors import is_rounding, standard_error
+from graphgauge.stats.intervals import t_interval
 
+Evidence = Mapping[str, Any]
 Methods = Mapping[str, Sequence[Evaluation]]
 # Caused by the births it judges, so no evidence for or against a method.
 _CIRCULAR = ("auc_synthetic",)
@@ -27,44 +26,11 @@ _MANY = 5
 _ALPHA = 0.05
 
 
-def checks(family: str | None = None) -> tuple[Check, ...]:
-    """All checks, or those of a family (`runs`: of many results together).
-
-    Parameters
-    ----------
-    family
-        A family, or `runs`.
-
-    Returns
-    -------
-    tuple of Check
-        In the order of their names.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such family.
-
-    Examples
-    --------
-    >>> from graphgauge import audit
-    >>> [check.name for check in audit.checks("recovery")][:2]
-    ['transposed-prediction', 'worse-than-empty']
-    """
-    if family is not None:
-        return checks_of(family)
-    found: list[Check] = []
-    for name in family_names():
-        with left_out_if_broken(name):
-            found += checks_of(name)
-    return (*found, *checks_of(RUNS))
-
-
 def _panels(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, Methods]]:
     """The results of one family on one dataset, by method."""
     panels: dict[tuple[str, str], dict[str, list[Evaluation]]] = defaultdict(lambda: defaultdict(list))
     for each in evaluations:
-        named = each.run["dataset"] or "unnamed data", each.run["method"] or "an unnamed method"
+        named = each.run.dataset or "unnamed data", each.run.method or "an unnamed method"
         panels[each.family, str(named[0])][str(named[1])].append(each)
     for (family, dataset), methods in panels.items():
         yield f"{family} on {dataset}", methods
@@ -101,7 +67,7 @@ def _best_first(results: Mapping[str, Result]) -> list[str]:
 
 def _seeds(methods: Methods) -> dict[str, list[str]]:
     """The seeds of each method that has any: a count, or a forecast by rule, has none."""
-    found = {method: {each.run["seed"] for each in runs} - {None} for method, runs in methods.items()}
+    found = {method: {each.run.seed for each in runs} - {None} for method, runs in methods.items()}
     return {method: sorted(map(str, seeds)) for method, seeds in found.items() if seeds}
 
 
@@ -144,7 +110,7 @@ def few_seeds(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
                 "seeds": seeds,
                 "needed": needed,
                 "comparisons": pairs,
-                "smallest": attainable_p(seeds),
+                "smallest": 2.0 ** (1 - seeds),
                 "on": "1 seed" if seeds == 1 else f"{seeds} seeds",
             }
 
@@ -310,9 +276,9 @@ def _level_with_chance(runs: Sequence[Evaluation]) -> dict[str, Any] | None:
     }
 
 
-def _blind(result: Result) -> Chance | None:
+def _blind(result: Result) -> Reference | None:
     """The score of a baseline without knowledge: the last one listed, which is the hardest."""
-    return next((level for level in reversed(result.chance) if level.kind != "ideal"), None)
+    return next((level for level in reversed(result.references) if level.kind != "ideal"), None)
 
 
 def _span(results: Sequence[Result], chance: Sequence[float]) -> tuple[float, float]:
@@ -335,7 +301,7 @@ def _has_error(result: Result) -> bool:
 
 def _has_no_spread(result: Result) -> bool:
     """Whether all items have the same value, as with a constant scorer."""
-    return result.interval is None and result.n > 1 and (result.no_interval or "").endswith(NO_SPREAD)
+    return result.interval is None and result.n > 1 and (result.no_interval or "").endswith("that differ")
 
 
 def _error(result: Result) -> float:
@@ -357,3 +323,6 @@ def _homogeneity(results: Sequence[Result]) -> float:
     mean = float((weights * values).sum() / weights.sum())
     with np.errstate(over="ignore"):
         return float(chdtrc(len(values) - 1, (((values - mean) / errors) ** 2).sum()))
+
+
+CHECKS = (few_seeds, unpaired_seeds, mixed_conventions, best_of_many, difference_within_error, not_above_chance)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
+from graphgauge.cli.run import debug_option, jobs_option, told, watching
 from graphgauge.core.errors import MissingExtraError
-from graphgauge.old.cli.options import DEBUG, JOBS
+from graphgauge.core.scrub import clean
 
 
 @click.command(name="demo")
@@ -19,33 +20,28 @@ from graphgauge.old.cli.options import DEBUG, JOBS
     metavar="DIR",
     help="Folder of the data, the study and its results.",
 )
-@JOBS
-@DEBUG
+@jobs_option
+@debug_option
 def command(output: str, jobs: int | None, debug: bool) -> None:
-    """Make data, evaluate and compare several methods on them as a study, and summarise the results."""
-    from graphgauge.cli.run import report_failures
-    from graphgauge.demo.study import sentences, write_study
+    """Make data, evaluate and compare several methods of every family as a study, and write its page."""
+    from graphgauge.demo.study import write_study
     from graphgauge.study import run
-    from graphgauge.study.summary import tables
 
     folder = Path(output)
     click.echo(f"writing data and study.toml into {folder}", err=True)
-    outcome = run(write_study(folder), jobs=jobs, debug=debug)
+    with watching() as watch:
+        outcome = run(write_study(folder), jobs=jobs, debug=debug, on_plan=watch.planned, on_done=watch.finished)
     page = _page(outcome.study.results, folder / "report.html")
-    for text in tables(outcome.study):
-        click.echo(text)
-    report_failures(outcome)
-    click.echo(f"Study: {folder / 'study.toml'}")
-    click.echo(f"{page}\n")
-    for sentence in sentences(outcome) if outcome.exit_code == 0 else ():
-        click.echo(sentence)
+    for line in told(outcome):
+        click.echo(clean(line, 500))
+    click.echo(f"study: {folder / 'study.toml'}\n{page}\nnext: graphgauge verify {folder / 'study.toml'}")
     raise click.exceptions.Exit(outcome.exit_code)
 
 
 def _page(results: Path, path: Path) -> str:
     try:
-        from graphgauge.report.html import write_report
+        from graphgauge.report import write_report
 
-        return f"Page: {write_report(str(results), path)}"
+        return f"page: {write_report(results, path)}"
     except MissingExtraError as error:
-        return f"No page: {error}"
+        return f"no page: {error}"

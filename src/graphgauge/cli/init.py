@@ -7,17 +7,15 @@ from pathlib import Path
 import click
 
 from graphgauge.core.errors import OptionError
-from graphgauge.old.cli.options import DEBUG, PRODUCT_FILE
-from graphgauge.old.core.files import write_text
 
 
 @click.command(name="init")
 @click.argument("families", nargs=-1, metavar="[FAMILY]...")
-@click.option("--output", "-o", type=PRODUCT_FILE, default="study.toml", show_default=True, help="The file to write.")
+@click.option("--output", "-o", type=click.Path(dir_okay=False), default="study.toml", show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
-@DEBUG
-def command(families: tuple[str, ...], output: str, force: bool, debug: bool) -> None:
+def command(families: tuple[str, ...], output: str, force: bool) -> None:
     """Write a commented study of these families, or of all."""
+    from graphgauge.core.disk import write_text
     from graphgauge.study.init import study_text
 
     text = study_text(families)

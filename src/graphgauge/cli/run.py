@@ -4,201 +4,212 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from graphgauge.old.cli.options import DEBUG, JOBS
-from graphgauge.old.core.cluster import ENGINES
-from graphgauge.old.stats.text import several
-from graphgauge.study.text import cleaned, duration, in_bytes, shown
+from graphgauge.core.scrub import clean
 
 if TYPE_CHECKING:
-    from graphgauge.study.judge import GateVerdict
+    from graphgauge.core.gate import GateOutcome
     from graphgauge.study.model import Study
-    from graphgauge.study.plan import Plan
-    from graphgauge.study.runner import Done, Outcome, Share
+    from graphgauge.study.pool import Done
+    from graphgauge.study.runner import Outcome, Plan
 
-# The most lines of the plan and of failures on a terminal; the result files have them all.
-_LISTED = 12
+# The most lines of one kind on a terminal; the files and the report have all.
+_MOST = 8
+# A terminal shows progress of what takes longer than this, in seconds.
+_PATIENCE = 2.0
+
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(min=1), help="Processes at once (default: one per core, at most 4)."
+)
+debug_option = click.option("--debug", is_flag=True, help="Show tracebacks.")
 
 
 @click.command(name="run")
 @click.argument("study", type=click.Path(dir_okay=False))
-@JOBS
-@click.option(
-    "--only", metavar="PATTERN", help="Only evaluations whose FAMILY/METHOD/DATASET/SEED, or one of these, matches."
-)
+@click.option("--only", metavar="PATTERN", help="Only evaluations whose FAMILY/METHOD/DATASET/SEED begins so.")
+@jobs_option
+@click.option("--dry", is_flag=True, help="Show what would run and which code it would import, and exit.")
 @click.option("--rehash", is_flag=True, help="Read every input again, even if size and time are unchanged.")
-@click.option("--plan", "plan_only", is_flag=True, help="Show what would run and which code it would import, and exit.")
-@click.option(
-    "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="Where items are evaluated."
-)
-@click.option(
-    "--scheduler",
-    metavar="TEXT",
-    help="With --engine dask: the address of a scheduler (default: processes of this run).",
-)
+@click.option("--junit", type=click.Path(dir_okay=False), help="Write the gates as a test suite (JUnit XML).")
+@click.option("--summary", type=click.Path(dir_okay=False), help="Write the gates in Markdown, for a pull request.")
 @click.option("--quiet", is_flag=True, help="No plan and no progress on stderr.")
-@DEBUG
+@debug_option
 def command(
     study: str,
-    jobs: int | None,
     only: str | None,
+    jobs: int | None,
+    dry: bool,
     rehash: bool,
-    plan_only: bool,
-    engine: str,
-    scheduler: str | None,
+    junit: str | None,
+    summary: str | None,
     quiet: bool,
     debug: bool,
 ) -> None:
     """Evaluate everything in STUDY (a study.toml) that is not up to date, compare, and check its gates.
 
-    After an interruption, the next run resumes where this one stopped.
+    After an interruption, the next run resumes where this one stopped. On GitHub Actions gates that do not pass become
+    annotations.
     """
     from graphgauge.study import run
 
-    with _watch(quiet, plan_only) as watch:
+    with watching(quiet, dry) as watch:
         outcome = run(
-            study,
-            jobs=jobs,
-            only=only,
-            rehash=rehash,
-            debug=debug,
-            engine=engine,
-            scheduler=scheduler,
-            on_plan=watch.planned,
-            on_done=watch.finished,
+            study, only=only, jobs=jobs, rehash=rehash, debug=debug, on_plan=watch.planned, on_done=watch.finished
         )
-    report(outcome)
-    if not quiet:
-        click.echo(f"results are in {cleaned(str(_shown_folder(outcome.study.results)))}", err=True)
+    if dry:
+        return
+    gates = outcome.judgement.gates if outcome.judgement is not None else ()
+    write_gates(gates, outcome.study.name, junit, summary)
+    for line in told(outcome):
+        click.echo(clean(line, 500))
+    annotate(gates)
     raise click.exceptions.Exit(outcome.exit_code)
 
 
-def _shown_folder(folder: Path) -> Path:
+def write_gates(gates: tuple[GateOutcome, ...], title: str, junit: str | None, summary: str | None) -> None:
+    """The files for CI."""
+    from graphgauge.core.disk import write_text
+    from graphgauge.study import ci
+
+    if junit is not None:
+        write_text(junit, ci.junit(gates))
+    if summary is not None:
+        write_text(summary, ci.summary(gates, title))
+
+
+def annotate(gates: tuple[GateOutcome, ...]) -> None:
+    """Annotations, if this is a step of GitHub Actions; it reads both streams."""
+    from graphgauge.study import ci
+
+    if ci.on_github():
+        for line in ci.annotated(gates):
+            click.echo(line, err=True)
+
+
+def told(outcome: Outcome) -> Iterator[str]:
+    """What came of a run: who leads, what failed, what to know, and a closing sentence."""
+    from graphgauge.report.leaders import leaders
+
+    failed = [f"failed: {each.item.label}: {each.error}" for each in outcome.failed]
+    yield from _first(failed, "failures")
+    judgement = outcome.judgement
+    if judgement is None:
+        left = len(outcome.plan.left_out)
+        yield f"Not compared, and no gate checked: --only left out {left:,} that are not up to date."
+        return
+    found = leaders(judgement.runs, [each.metric for each in outcome.study.compare])
+    yield from _first([str(each) for each in found], "families and datasets")
+    yield from (f"failed: comparison of {each.title}: {each.error}" for each, _ in judgement.compared if each.error)
+    yield from _first([str(each) for each in judgement.gates if not each.passed], "gates")
+    yield from _findings(outcome)
+    yield _closing(outcome)
+
+
+def _findings(outcome: Outcome) -> Iterator[str]:
+    """The three worst findings, and every error, each once."""
+    from graphgauge.audit.runner import together
+    from graphgauge.core.finding import Findings
+
+    assert outcome.judgement is not None
+    all_of_them = [*outcome.judgement.findings, *together(each for _, each in outcome.judgement.runs)]
+    worst = Findings(all_of_them).worst()
+    yield from (str(each) for each in worst)
+    kept = sum(not each.ignored and each.severity != "note" for each in all_of_them)
+    if kept > len(worst):
+        yield f"… and {kept - len(worst):,} more findings: graphgauge audit {_shown(outcome.study.results)}"
+
+
+def _closing(outcome: Outcome) -> str:
+    from graphgauge.study import ci
+
+    judgement = outcome.judgement
+    assert judgement is not None
+    results = f"{len(judgement.runs):,} results are in {_shown(outcome.study.results)}"
+    if outcome.failed:
+        results += f", and {len(outcome.failed):,} failed"
+    return f"{results}. {ci.conclusion(judgement.gates) if judgement.gates else ''}".strip()
+
+
+def _first(lines: list[str], what: str) -> Iterator[str]:
+    yield from lines[:_MOST]
+    if len(lines) > _MOST:
+        yield f"… and {len(lines) - _MOST:,} more {what}"
+
+
+def _shown(folder: Path) -> str:
     """Relative to the working folder, if it is inside."""
     here = Path.cwd()
-    return folder.relative_to(here) if folder.is_relative_to(here) else folder
+    return str(folder.relative_to(here) if folder.is_relative_to(here) else folder)
 
 
-def report(outcome: Outcome) -> None:
-    """Print tables on stdout and failures on stderr."""
-    from graphgauge.study.summary import tables
-
-    for text in tables(outcome.study):
-        click.echo(cleaned(text))
-    report_failures(outcome)
-    if outcome.judgement is None:
-        left = several(len(outcome.plan.left_out), "evaluation")
-        click.echo(f"Not compared, and no gate checked: --only left out {left} that are not up to date.", err=True)
-        return
-    for verdict in outcome.judgement.comparisons:
-        if verdict.comparison is not None:
-            click.echo(cleaned(verdict.comparison.summary))
-    for finding in outcome.judgement.findings:
-        text = f"{finding.severity} [{finding.check}] {finding.message} ({finding.where}). {finding.remedy}"
-        click.echo(cleaned(text))
-    for line in _gate_lines(outcome.judgement.gates):
-        click.echo(cleaned(line))
-
-
-def report_failures(outcome: Outcome) -> None:
-    for done in outcome.failed[:_LISTED]:
-        click.echo(f"failed: {done.item}: {cleaned(done.error or '')}", err=True)
-    if len(outcome.failed) > _LISTED:
-        click.echo(f"failed: {len(outcome.failed) - _LISTED} more, see the result files", err=True)
-    for verdict in outcome.judgement.comparisons if outcome.judgement else ():
-        if verdict.error is not None:
-            click.echo(f"failed: comparison of {verdict.title}: {cleaned(verdict.error)}", err=True)
-
-
-def _gate_lines(verdicts: Sequence[GateVerdict]) -> Iterator[str]:
-    """One line per gate that holds; otherwise, one per result that fails it."""
-    for gate in dict.fromkeys(verdict.gate for verdict in verdicts):
-        own = [verdict for verdict in verdicts if verdict.gate == gate]
-        broken = [str(verdict) for verdict in own if not verdict.passed]
-        if not broken:
-            yield f"gate passed: {gate}  ({several(len(own), 'result')})"
-        yield from broken[:_LISTED]
-        if len(broken) > _LISTED:
-            yield f"gate failed: {gate}  ({len(broken) - _LISTED} more of {len(own)} results)"
-
-
-class _Watch:
+class Watch:
     """The plan and the progress of a run on stderr."""
 
-    def __init__(self, quiet: bool, plan_only: bool) -> None:
-        self._quiet, self._plan_only = quiet, plan_only
+    def __init__(self, quiet: bool, dry: bool) -> None:
+        self._quiet, self._dry = quiet, dry
         self._total, self._done, self._failed = 0, 0, 0
-        self._hashing = 0.0
-        self._jobs, self._begin = 1, time.perf_counter()
-        self._line = False
+        self._begun, self._line = time.perf_counter(), False
 
-    def planned(self, study: Study, plan: Plan, share: Share) -> None:
-        # Imported code is always listed, even with --quiet.
-        for factory in plan.code:
-            click.echo(f"imports {shown(factory)}", err=True)
-        if not self._quiet or self._plan_only:
-            self._describe(study, plan, share)
-        if self._plan_only:
-            raise click.exceptions.Exit(0)
-        self._total, self._begin = len(plan.to_run), time.perf_counter()
+    def planned(self, study: Study, plan: Plan) -> bool:
+        """Say what there is to do; whether to do it. Code that is imported is always named."""
+        from graphgauge.study.runner import missing_files
 
-    def _describe(self, study: Study, plan: Plan, share: Share) -> None:
-        waiting = plan.to_run
-        from graphgauge.study.plan import input_size, missing_inputs
-
-        with_threads = f" ({shown(str(share))})" if waiting else ""
-        left = f", {len(plan.left_out)} left out" if plan.left_out else ""
-        counts = f"{len(plan.up_to_date)} up to date, {len(waiting)} to run{left}{with_threads}"
-        click.echo(f"{shown(study.name)}: {several(len(plan.steps), 'evaluation')}, {counts}", err=True)
-        for step in waiting[:_LISTED]:
-            click.echo(f"  {step.item}: {shown(step.reason)}", err=True)
-        if len(waiting) > _LISTED:
-            click.echo(f"  … and {len(waiting) - _LISTED} more", err=True)
-        if waiting and self._plan_only:
-            files, size = input_size(study, plan)
-            click.echo(f"  reads {several(files, 'file')}, {in_bytes(size)}", err=True)
-        lacking = missing_inputs(study, plan)
-        for text in lacking[:_LISTED]:
-            click.echo(f"  missing: {shown(text)}", err=True)
-        if len(lacking) > _LISTED:
-            click.echo(f"  missing: {len(lacking) - _LISTED:,} more files", err=True)
+        self._total, self._begun = len(plan.to_run), time.perf_counter()
+        waiting = [item for item, _ in plan.to_run]
+        code = dict.fromkeys(name for item in waiting for name in item.request.code())
+        for name in list(code)[:_MOST]:
+            click.echo(f"imports {clean(name)}", err=True)
+        if self._dry or not self._quiet:
+            left = f", {len(plan.left_out):,} left out" if plan.left_out else ""
+            share = f" ({plan.jobs} processes, {plan.threads} threads each)" if waiting else ""
+            counts = f"{len(plan.current):,} up to date, {len(waiting):,} to run{left}{share}"
+            click.echo(f"{clean(study.name)}: {counts}", err=True)
+        if self._dry:
+            for line in _first([f"  {item.label}: {why}" for item, why in plan.to_run], "evaluations"):
+                click.echo(clean(line), err=True)
+        for line in _first([f"missing: {name}" for name in missing_files(study, waiting)], "missing files"):
+            click.echo(clean(line), err=True)
+        return not self._dry
 
     def finished(self, done: Done) -> None:
+        """Say how far it is, on a terminal, once it has taken a while."""
         self._done += 1
         self._failed += done.status == "failed"
-        self._hashing += done.hashing
-        if self._quiet:
+        spent = time.perf_counter() - self._begun
+        if self._quiet or not sys.stderr.isatty() or spent < _PATIENCE:
             return
-        elapsed = time.perf_counter() - self._begin
-        left = elapsed / self._done * (self._total - self._done)
-        rest = f", about {duration(left)} left" if self._done < self._total else ""
-        text = f"[{self._done}/{self._total}] {done.item}: {done.status}, {duration(done.seconds)}{rest}"
-        if sys.stderr.isatty():  # one line that is overwritten
-            click.echo(f"\r\x1b[2K{text}", err=True, nl=False)
-            self._line = True
-        else:
-            click.echo(text, err=True)
+        left = spent / self._done * (self._total - self._done)
+        failed = f", {self._failed:,} failed" if self._failed else ""
+        text = f"{self._done:,} of {self._total:,}{failed}, about {duration(left)} left · {clean(done.item.label, 60)}"
+        click.echo(f"\r\x1b[2K{text}", err=True, nl=False)
+        self._line = True
 
     def close(self) -> None:
         if self._line:
             click.echo("\r\x1b[2K", err=True, nl=False)
         if self._done and not self._quiet:
-            spent = duration(time.perf_counter() - self._begin)
-            failed = f", {self._failed} failed" if self._failed else ""
-            hashing = f", {duration(self._hashing)} of it hashing" if self._hashing >= 0.05 else ""
-            click.echo(f"{several(self._done, 'evaluation')} in {spent}{failed}{hashing}", err=True)
+            click.echo(f"{self._done:,} evaluated in {duration(time.perf_counter() - self._begun)}", err=True)
 
 
 @contextmanager
-def _watch(quiet: bool, plan_only: bool) -> Iterator[_Watch]:
-    watch = _Watch(quiet, plan_only)
+def watching(quiet: bool = False, dry: bool = False) -> Iterator[Watch]:
+    """What to show while a study runs."""
+    watch = Watch(quiet, dry)
     try:
         yield watch
     finally:
         watch.close()
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them."""
+    if seconds < 100:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,85 +1,46 @@
-"""`graphgauge verify RESULTS`."""
+"""`graphgauge verify STUDY`."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from pathlib import Path
-
 import click
 
-from graphgauge._version import __version__
-from graphgauge.core.scrub import scrub
-from graphgauge.old.cli.common import files_then_words
-from graphgauge.old.cli.options import DEBUG, JOBS, PRODUCT_FILE
-from graphgauge.old.core.files import write_text
-from graphgauge.old.stats.text import several
-from graphgauge.study.text import cleaned
+from graphgauge.cli.run import debug_option, jobs_option, watching
+from graphgauge.core.scrub import clean
 
-_SCHEMA = "graphgauge/verdicts/1"
-_NOTE = (
-    "The values follow from these inputs. Where the inputs come from, and everything that is declared, is the author's "
-    "word."
-)
+# Differences on a terminal; JSON has all.
+_MOST = 20
 
 
 @click.command(name="verify")
-@click.argument("results", type=click.Path())
-@click.option(
-    "--trust-code", is_flag=True, help="Import the code that RESULTS name, which then runs with all your rights."
-)
-@JOBS
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format of stdout."
-)
-@click.option("--output", "-o", type=PRODUCT_FILE, help="Also write the verdicts (JSON).")
-@click.option("--quiet", is_flag=True, help="Show only results that are not equal.")
-@DEBUG
-def command(
-    results: str,
-    trust_code: bool,
-    jobs: int | None,
-    form: str,
-    output: str | None,
-    quiet: bool,
-    debug: bool,
-) -> None:
-    """Recompute every result in RESULTS (a folder or one file) from its inputs.
+@click.argument("subject", metavar="STUDY|RESULT", type=click.Path())
+@click.option("--trust-code", is_flag=True, help="Import the code that it names, which then runs with all your rights.")
+@jobs_option
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@debug_option
+def command(subject: str, trust_code: bool, jobs: int | None, form: str, quiet: bool, debug: bool) -> None:
+    """Run a study again in an empty folder, and compare every file of its results; or compute one result again.
 
-    Each is equal, drifted (and by how much), unchecked (and why), damaged or edited since it was written, or failed:
-    its inputs changed, its study differs, or it can no longer be computed. Exit code 0 means that every result was
-    recomputed and is equal, 1 anything else. Code named in RESULTS is not run or imported without --trust-code.
+    Missing, additional and changed files fail, with file and field. Exit code 0 means: these files follow from this
+    study file and these inputs, in this environment. Code that a study names is not imported without --trust-code.
     """
-    from graphgauge.study.verifier import verify
+    import json
 
-    verdicts = verify(results, jobs=jobs, trust_code=trust_code)
-    root, counts = Path(results), Counter(verdict.status for verdict in verdicts)
-    passed = not any(verdict.mismatch for verdict in verdicts)
-    content = {
-        "schema": _SCHEMA,
-        "graphgauge": __version__,
-        "passed": passed,
-        "outcomes": dict(counts),
-        "verdicts": [scrub(verdict.to_dict(root)) for verdict in verdicts],
-        "note": _NOTE,
-    }
+    from msgspec import to_builtins
 
-    def say() -> None:
-        if form == "json":
-            click.echo(_json(content), nl=False)
-            return
-        for verdict in verdicts:
-            if not (quiet and verdict.status == "equal"):
-                click.echo(cleaned(f"{verdict.name(root)}: {verdict}"))
-        if counts["equal"] and not quiet:
-            click.echo(_NOTE)
+    from graphgauge.study import verify
 
-    files_then_words([] if output is None else [lambda: write_text(output, _json(content))], say)
-    summary = ", ".join(f"{count} {status}" for status, count in counts.items())
-    click.echo(f"{several(len(verdicts), 'result')}: {summary}", err=True)
-    if not passed:
+    with watching(quiet) as watch:
+        verdict = verify(subject, jobs=jobs, trust_code=trust_code, on_plan=watch.planned, on_done=watch.finished)
+    if form == "json":
+        click.echo(json.dumps({"holds": bool(verdict), **to_builtins(verdict)}, indent=1))
+    else:
+        for line in verdict.versions:
+            click.echo(f"computed with other versions: {clean(line)}")
+        for each in verdict.differences[:_MOST]:
+            click.echo(clean(str(each), 500))
+        if len(verdict.differences) > _MOST:
+            click.echo(f"… and {len(verdict.differences) - _MOST:,} more differences; --format json has all")
+        click.echo(clean(str(verdict), 500))
+    if not verdict:
         raise click.exceptions.Exit(1)
-
-
-def _json(content: object) -> str:
-    return json.dumps(content, indent=1, ensure_ascii=True, allow_nan=False) + "\n"

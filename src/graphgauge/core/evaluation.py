@@ -138,8 +138,19 @@ class Evaluation(Mapping[str, Result]):
     def findings(self) -> Findings:
         """What the family's checks find; they run when this is first read."""
         if self._findings is None:
-            self._findings = findings_of(self.family, {**self._materials, "results": self})
+            self._findings = findings_of(self.family, self.materials)
         return self._findings
+
+    @property
+    def materials(self) -> dict[str, Any]:
+        """What the family's checks look at, by name; of an evaluation from a file only its results."""
+        return {**self._materials, "results": self}
+
+    def ignoring(self, checks: Iterable[str]) -> Evaluation:
+        """The same results, with the findings of these `checks` marked as ignored."""
+        other, names = self.__copy__(), set(checks)
+        other._findings = Findings(replace(each, ignored=each.check in names) for each in self.findings)
+        return other
 
     @property
     def drawings(self) -> Mapping[str, Grid]:

@@ -35,8 +35,8 @@ Verdict = Literal["passed", "failed", "undecided"]
 class GateOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether a requirement holds, and the number that decides; true if it holds.
 
-    `limit` is the number it was compared with, `group` the group that decides, and `why` says what else there is to
-    know, such as why an outcome is undecided.
+    `of` names the run that it was checked on, if there are several. `limit` is the number it was compared with, `group`
+    the group that decides, and `why` says what else there is to know, such as why an outcome is undecided.
     """
 
     gate: str
@@ -45,6 +45,7 @@ class GateOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     limit: Number | None = None
     group: str | None = None
     why: str | None = None
+    of: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -64,7 +65,8 @@ class GateOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"it is {_told_apart(self.value, self.limit)}{against}{group}"
 
     def __str__(self) -> str:
-        return f"gate {self.verdict}: {self.gate} ({self.words})"
+        where = "" if self.of is None else f" on {self.of}"
+        return f"gate {self.verdict}: {self.gate}{where} ({self.words})"
 
 
 class Gate(Struct, frozen=True):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphgauge.old.core.family import BUILT_IN
+from graphgauge.core.family import BUILT_IN
 
 # The fewest with which three pairs of methods can all differ significantly.
 SEEDS = tuple(range(7))
@@ -32,8 +33,9 @@ class Demo:
 
 
 def demos() -> dict[str, Demo]:
-    """The parts of all families."""
-    return {family: importlib.import_module(f"graphgauge.demo.{family}").DEMO for family in BUILT_IN}
+    """The parts of all families that have one."""
+    places = {family: f"{__name__}.{family}" for family in BUILT_IN}
+    return {family: importlib.import_module(place).DEMO for family, place in places.items() if find_spec(place)}
 
 
 def save(folder: Path, **arrays: Any) -> None:

@@ -41,7 +41,7 @@ def files(name: str, fields: Mapping[str, Any], folder: Path) -> list[tuple[str,
         (field, path)
         for field in old.fields
         for text in named_paths({field: old.fields[field]}, values)
-        for path in files_named(text, folder)
+        for path in (list(files_named(text, folder)) or [text])
     ]
 
 
@@ -54,6 +54,12 @@ def evaluate(name: str, door: str, fields: Mapping[str, Any], folder: Path, prog
     evaluation = new_evaluation(result)
     evaluation.receipt = {
         "request": {"family": name, "door": "", "fields": dict(fields)},
-        "inputs": list(result.inputs()),
+        "inputs": [{**each, "path": _below(each["path"], folder)} for each in result.inputs()],
     }
     return evaluation
+
+
+def _below(path: str, folder: Path) -> str:
+    """A path as the fields name it, which is below the folder."""
+    place = Path(path)
+    return place.relative_to(folder.resolve()).as_posix() if place.is_relative_to(folder.resolve()) else path

@@ -1,5 +1,5 @@
-"""Many results as one HTML page that needs no network."""
+"""One HTML page from results: who leads, what holds, what to know, and every run."""
 
-from graphgauge.report.html import write_report
+from graphgauge.report.page import write_report
 
 __all__ = ["write_report"]

@@ -1,258 +1,249 @@
-"""The page as data for its template: the first screen, each family below, and the data for scripts."""
+"""The page: one file without network, read from the top: a sentence, a table, figures, findings, gates, all runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import base64
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
-from graphgauge.audit.lines import FindingLine, finding_lines
-from graphgauge.core.errors import InputError
-from graphgauge.old.core.pages import Chart
-from graphgauge.old.core.result import Result
-from graphgauge.old.core.schema import number_to_json
-from graphgauge.old.stats.aggregate import Aggregate
-from graphgauge.old.stats.collect import Collected
-from graphgauge.old.stats.comparison import Comparison
-from graphgauge.old.stats.runs import Seed
-from graphgauge.old.stats.text import several
-from graphgauge.report import sections
-from graphgauge.report.asked import Asked, AskedComparison, GateLine
-from graphgauge.report.charts import curves_chart, groups_charts, ranks_chart, values_chart
-from graphgauge.report.family import Family, family
-from graphgauge.report.figures import figures, wrong_edges
-from graphgauge.report.forest import forest
-from graphgauge.report.limits import limits
-from graphgauge.report.marks import Panels
-from graphgauge.report.tables import PageTable, from_grid
-from graphgauge.report.verdict import Lead, leads, verdict
-from graphgauge.report.worst import worst_items
+from graphgauge._version import __version__
+from graphgauge.audit.runner import together
+from graphgauge.core.disk import write_text
+from graphgauge.core.errors import OptionError
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.extras import need
+from graphgauge.core.finding import SEVERITIES, Finding
+from graphgauge.core.gate import GateOutcome
+from graphgauge.core.grid import Grid
+from graphgauge.core.markup import html_text
+from graphgauge.core.number import shown
+from graphgauge.core.result import ARROWS
+from graphgauge.core.scrub import clean
+from graphgauge.report.figures import figures
+from graphgauge.report.leaders import Leader, leaders
+from graphgauge.report.material import Material, gathered
+from graphgauge.stats.outcome import Comparison
+from graphgauge.study.ci import conclusion, titled, words
 
-# Findings on the first screen; the rest are below.
-_TOP = 4
+_TEMPLATES = Path(__file__).parent / "templates"
+# Rows of a table that is not the one of all runs.
+_MOST = 200
 
 
-@dataclass(frozen=True)
-class ComparisonView:
-    scope: str
-    summary: str
-    standings: PageTable | None
-    tests: PageTable | None
-    conclusions: Sequence[str]
-    chart: Chart | None
-    open: bool
+def write_report(results: Any, path: str | Path, *, title: str | None = None) -> Path:
+    """Write one page from folders of results or result files; it needs no network and no other file.
+
+    Parameters
+    ----------
+    results
+        A folder or a result file, or several of them.
+    path
+        The page to write.
+    title
+        Its heading; by default the study's name.
+
+    Returns
+    -------
+    pathlib.Path
+        The page.
+
+    Raises
+    ------
+    InputError
+        If there are no results.
+    OptionError
+        If the path has another ending than .html.
+
+    Examples
+    --------
+    >>> from graphgauge import Evaluation, Result
+    >>> from graphgauge.report import write_report
+    >>> mrr = Result(key="mrr", metric="mrr", value=0.25, n=40, unit="query", direction="higher", bounds=(0, 1))
+    >>> _ = Evaluation("ranking", [mrr]).save("results", method="ours", dataset="nations", seed=0)
+    >>> write_report("results", "report.html").name
+    'report.html'
+    """
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise OptionError(f"{Path(path).name} is no name of a page", fix="Give it the ending .html.")
+    places = [results] if isinstance(results, str | Path) else list(results)
+    material = gathered(places)
+    heading = title or next((study.name for study in material.studies), "Results")
+    write_text(path, rendered(material, heading))
+    return Path(path)
 
 
-@dataclass(frozen=True)
-class FamilyView:
-    id: str
-    name: str
-    counts: str
-    conventions: Sequence[tuple[str, str]]
-    figures: Sequence[Panels]
-    chart: Chart | None
-    curves: Chart | None
-    tables: Sequence[tuple[str, PageTable]]
-    worst: Sequence[PageTable]
-    groups: Sequence[Chart]
-    comparisons: Sequence[ComparisonView]
-    metrics: PageTable
-    warnings: Sequence[str]
-
-    @property
-    def charts(self) -> list[Chart]:
-        own = [chart for panels in self.figures for chart in panels.charts]
-        found = [*own, self.chart, self.curves, *self.groups, *(item.chart for item in self.comparisons)]
-        return [chart for chart in found if chart is not None]
-
-
-@dataclass(frozen=True)
-class Page:
-    title: str
-    verdict: str
-    leads: Sequence[Lead]
-    forest: Panels | None
-    gates: Sequence[GateLine]
-    comparisons: Sequence[AskedComparison]
-    findings: Sequence[FindingLine]
-    more_findings: Sequence[FindingLine]
-    headline: PageTable
-    limits: Sequence[str]
-    provenance: str
-    families: Sequence[FamilyView]
-    data: dict[str, Any]
-
-
-def page(collected: Collected, asked: Asked, title: str | None = None) -> Page:
-    families = [family(name, collected.records, asked.metrics, asked.stratified) for name in collected.families]
-    views = [_view(item, f"family-{number}") for number, item in enumerate(families, start=1)]
-    evaluations = [record.evaluation for record in collected.records if record.evaluation is not None]
-    found = finding_lines(evaluations, asked.ignored)
-    first = forest(families, "forest")
-    return Page(
-        title=title or asked.name or "Evaluation report",
-        verdict=verdict(families, asked.gates),
-        leads=leads(families),
-        forest=first,
-        gates=asked.gates,
-        comparisons=[item for item in asked.comparisons if not _repeats(item, families)],
-        findings=found[:_TOP],
-        more_findings=found[_TOP:],
-        headline=sections.headline(families),
-        limits=limits(collected, asked, families),
-        provenance=sections.provenance(collected),
-        families=views,
-        data={
-            "runs": _columns(_runs(families)),
-            "rows": _columns(_rows(families)),
-            "charts": [_content(chart) for chart in (first.charts if first else ())]
-            + [_content(chart) for view in views for chart in view.charts],
-            "latex": {item.name: _latex(item) for item in families},
-        },
+def rendered(material: Material, title: str) -> str:
+    """The text of the page."""
+    compared = [each.metric for _, each in material.comparisons if not isinstance(each, str)]
+    found = leaders(material.runs, compared)
+    findings = [*material.findings, *together(material.evaluations)]
+    jinja2, markup = need("jinja2", "the HTML report"), need("markupsafe", "the HTML report").Markup
+    loader = jinja2.FileSystemLoader(_TEMPLATES)
+    options: dict[str, Any] = {"finalize": lambda text: clean(text) if type(text) is str else text}
+    options |= {"autoescape": True, "undefined": jinja2.StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    script, style = ((_TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.js", "page.css"))
+    return str(
+        jinja2.Environment(loader=loader, **options)
+        .get_template("page.html.j2")
+        .render(
+            title=title,
+            answer=answer(found, material.gates, findings, len(material.runs), len(material.failed)),
+            leaders=markup(_leaders(found).to_html()),
+            figures=[(markup(each.svg), each.title, each.words) for each in figures(found, material.evaluations)],
+            findings=markup(_findings(findings).to_html(_MOST)) if findings else None,
+            gates=markup(_gates(material.gates).to_html(_MOST)) if material.gates else None,
+            gate_words=conclusion(material.gates),
+            comparisons=[(name, *_comparison(each, markup)) for name, each in material.comparisons],
+            failed=markup(_failed(material.failed).to_html(_MOST)) if material.failed else None,
+            runs=[(name, len(grid), markup(grid.to_html())) for name, grid in _runs(material.evaluations)],
+            skipped=_skipped(material.evaluations),
+            ignored={check: why for study in material.studies for check, why in study.ignored.items()},
+            hashes=[(study.name, study.hash) for study in material.studies],
+            version=__version__,
+            style=markup(style),
+            script=markup(script),
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        )
     )
 
 
-def _repeats(item: AskedComparison, families: Sequence[Family]) -> bool:
-    """Whether a comparison that the study asked for is one that its family shows: the same pairs, with the same p."""
-    outcomes = [each.outcome for family in families for each in family.comparisons if each.outcome is not None]
-    return item.pairs is not None and any(
-        outcome.metric == item.metric and item.pairs == {frozenset(t.names): t.p_adjusted for t in outcome.tests}
-        for outcome in outcomes
-    )
+def answer(
+    found: Sequence[Leader], gates: Sequence[GateOutcome], findings: Iterable[Finding], runs: int, failed: int
+) -> str:
+    """The whole page in a sentence."""
+    compared = [each for each in found if each.second is not None]
+    ahead = sum(each.is_ahead for each in compared)
+    if not compared:
+        said = f"{_count(runs, 'result')}, and no two methods to compare"
+    elif len(compared) == 1:
+        one = compared[0]
+        lead = "is significantly ahead of" if one.is_ahead else "leads, not significantly, over"
+        said = f"{one.best} {lead} {one.second} by {one.metric} on {one.dataset}"
+    else:
+        said = f"One method is significantly ahead of the next in {ahead} of {len(compared)} comparisons"
+    missed = sum(not gate.passed for gate in gates)
+    if gates:
+        said += f"; {_count(missed, 'gate')} of {len(gates)} did not pass" if missed else f"; {_all(len(gates))}"
+    if failed:
+        said += f"; {_count(failed, 'file')} failed or cannot be read"
+    wrong = sum(each.severity == "error" and not each.ignored for each in findings)
+    said += f"; {_count(wrong, 'finding')} say that numbers are wrong" if wrong > 1 else ""
+    said += "; one finding says that numbers are wrong" if wrong == 1 else ""
+    return said + "."
 
 
-def _view(item: Family, identifier: str) -> FamilyView:
-    seeds = {record.run.seed for record in item.records}
-    sizes = ((item.methods, "method"), (item.datasets, "dataset"), (seeds, "seed"), (item.records, "result"))
-    counts = ", ".join(several(len(found), noun) for found, noun in sizes)
-    return FamilyView(
-        id=identifier,
-        name=item.name,
-        counts=counts,
-        conventions=sections.shared_conventions(item),
-        figures=figures(item, identifier),
-        chart=values_chart(item, f"{identifier}-values") if any(row.runs for row in item.rows.values()) else None,
-        curves=curves_chart(item, f"{identifier}-curves"),
-        tables=[
-            (dataset, table)
-            for dataset in item.datasets
-            if (table := sections.dataset_table(item, dataset)) is not None
-        ],
-        worst=[
-            table
-            for dataset in item.datasets
-            for table in (*worst_items(item, dataset), wrong_edges(item, dataset))
-            if table is not None
-        ],
-        groups=groups_charts(item, f"{identifier}-groups"),
-        comparisons=[_compared(item, number, identifier) for number in range(len(item.comparisons))],
-        metrics=sections.metric_table(item),
-        warnings=sections.warnings(item),
-    )
-
-
-def _compared(item: Family, number: int, identifier: str) -> ComparisonView:
-    compared = item.comparisons[number]
-    outcome = compared.outcome
-    if outcome is None:
-        return ComparisonView(compared.scope, compared.reason, None, None, (), None, True)
-    way = f"target {outcome.target:g}" if outcome.target is not None else f"{outcome.better} is better"
-    return ComparisonView(
-        scope=compared.scope,
-        summary=f"{outcome.metric} ({way}) over {several(len(outcome.units), outcome.unit)}",
-        standings=from_grid(outcome.grid(), f"Standings by {outcome.metric} on {compared.scope}"),
-        tests=from_grid(outcome.tests_grid(), f"Pairs of methods, {outcome.metric} on {compared.scope}"),
-        conclusions=_conclusions(outcome),
-        chart=ranks_chart(compared, f"{identifier}-ranks-{number}"),
-        open=len(item.comparisons) == 1 or any(test.can_reject for test in outcome.tests),
-    )
-
-
-def _conclusions(outcome: Comparison) -> list[str]:
-    """What the tables do not say: the design, and why pairs cannot be rejected."""
-    unable = list(dict.fromkeys(test.conclusion for test in outcome.tests if not test.can_reject))
-    return [outcome.design.sentence, *unable[:1], *outcome.notes]
-
-
-def _runs(families: Sequence[Family]) -> list[dict[str, Any]]:
-    """Every value of every run, in full."""
-    return [
-        {
-            "family": item.name,
-            "dataset": record.run.dataset,
-            "method": record.run.method,
-            "seed": record.run.seed,
-            "metric": key,
-            "value": number_to_json(result.value),
-            "low": number_to_json(result.interval.low) if result.interval else None,
-            "high": number_to_json(result.interval.high) if result.interval else None,
-            "chance": number_to_json(level.value) if (level := result.chance_level) else None,
-            "ideal": number_to_json(_ideal(result)),
-            "n": result.n,
-            "unit": result.unit,
-        }
-        for item in families
-        for record in item.records
-        for key, result in (record.evaluation or {}).items()
+def _leaders(found: Sequence[Leader]) -> Grid:
+    rows = [
+        (
+            each.family,
+            each.dataset,
+            each.best,
+            each.second or "–",
+            each.verdict,
+            each.metric,
+            each.value,
+            each.difference,
+            _ends(each),
+            each.runs,
+        )
+        for each in found
     ]
+    names = ("family", "dataset", "leader", "next", "verdict", "by", "value", "difference", "95 % interval", "runs")
+    notes = ("Difference: leader minus next; significant at 5 %, corrected for all pairs of methods.",)
+    return Grid.of_rows(names, rows, caption="Who leads, by family and dataset", notes=notes)
 
 
-def _ideal(result: Result) -> float | None:
-    """The last of the levels that are the best possible on this data."""
-    return next((level.value for level in reversed(result.chance) if level.kind == "ideal"), None)
+def _ends(each: Leader) -> str:
+    return "–" if math.isnan(each.low) else f"{shown(each.low)} to {shown(each.high)}"
 
 
-def _rows(families: Sequence[Family]) -> list[dict[str, Any]]:
-    """Every mean, as shown in the tables."""
-    return [
-        {
-            "family": item.name,
-            "dataset": row.dataset,
-            "method": row.method,
-            "metric": row.metric,
-            "value": number_to_json(row.value),
-            "low": number_to_json(row.low),
-            "high": number_to_json(row.high),
-            "over": row.over,
-            "runs": row.runs,
-            "planned": row.planned,
-            "mark": row.mark,
-        }
-        for item in families
-        for row in item.rows.values()
+def _findings(findings: Sequence[Finding]) -> Grid:
+    """Once per check: the worst of its findings, and where else it was found."""
+    ranked = sorted(findings, key=lambda each: (each.ignored, -SEVERITIES.index(each.severity)))
+    first: dict[str, Finding] = {}
+    places: dict[str, list[str]] = {}
+    for each in ranked:
+        first.setdefault(each.check, each)
+        places.setdefault(each.check, []).append(each.where or "all results together")
+    rows = [
+        (
+            name,
+            "ignored" if each.ignored else each.severity,
+            f"{each.message}.",
+            "; ".join(dict.fromkeys(places[name])),
+            each.remedy,
+        )
+        for name, each in first.items()
     ]
+    return Grid.of_rows(("check", "severity", "what", "where", "what to do"), rows, caption="Findings, once per check")
 
 
-def _content(chart: Chart) -> dict[str, Any]:
-    content = chart.content()
-    return content if chart.rows is None else {**content, "rows": _columns(chart.rows)}
+def _gates(gates: Sequence[GateOutcome]) -> Grid:
+    ranked = sorted(gates, key=lambda each: each.passed)
+    rows = [(titled(each), each.verdict, words(each)) for each in ranked]
+    return Grid.of_rows(("gate", "outcome", "what decided"), rows, caption="Gates, those that did not pass first")
 
 
-def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Rows as columns; repeated texts become indices into a list, and a column without values is null."""
-    columns: dict[str, Any] = {}
-    for name in dict.fromkeys(name for row in rows for name in row):
-        values: list[float | Seed | None] = [row.get(name) for row in rows]
-        if all(value is None for value in values):
-            columns[name] = None
-        elif any(isinstance(value, str) for value in values):
-            levels = {value: code for code, value in enumerate(dict.fromkeys(values))}
-            columns[name] = {"levels": list(levels), "codes": [levels[value] for value in values]}
-        else:
-            columns[name] = values
-    return columns
+def _failed(failed: Sequence[tuple[str, str]]) -> Grid:
+    return Grid.of_rows(("file", "why"), failed, caption="Files without results")
 
 
-def _latex(item: Family) -> str:
-    """The leading metrics as LaTeX; nothing if their marks cannot be decided."""
-    tables = [item.tables[key] for key in item.headlines]
-    if not tables:
-        return ""
-    rows = [row for table in tables for row in table.rows]
-    panels = {key: panel for table in tables for key, panel in table.panels.items()}
-    first = tables[0]
-    whole = Aggregate(rows, panels, confidence=first.confidence, alpha=first.alpha, missing=first.missing)
-    try:
-        return whole.render("latex")
-    except InputError:  # infinite values cannot be paired
-        return ""
+def _comparison(compared: Comparison | str, markup: Any) -> tuple[str, Any]:
+    """Why there is no comparison, or its conclusion with its tables of methods and of pairs."""
+    if isinstance(compared, str):
+        return compared, None
+    tables = [compared.to_grid("standings"), compared.to_grid("pairs")]
+    return "", markup("".join([f"<p>{html_text(compared.conclusion)}</p>", *(each.to_html(_MOST) for each in tables)]))
+
+
+def _runs(evaluations: Sequence[Evaluation]) -> list[tuple[str, Grid]]:
+    """A table per family with a row for every run."""
+    tables = []
+    for name in dict.fromkeys(each.family for each in evaluations):
+        own = [each for each in evaluations if each.family == name]
+        keys = list(dict.fromkeys(key for each in own for key in each))
+        heads = {key: f"{key} {ARROWS[_one(own, key).direction]}".strip() for key in keys}
+        columns: dict[str, Any] = {
+            "method": [str(each.run.method) for each in own],
+            "dataset": [str(each.run.dataset) for each in own],
+            "seed": ["–" if each.run.seed is None else each.run.seed for each in own],
+        }
+        columns |= {heads[key]: [each[key].value if key in each else math.nan for each in own] for key in keys}
+        show: dict[str, Callable[[Any], str]] = {"seed": str}
+        show |= {head: _decimals for head in heads.values() if not _whole(columns[head])}
+        tables.append((name, Grid(Grid.of(**columns).columns, shown=show, caption=f"All runs of {name}")))
+    return tables
+
+
+def _whole(values: Sequence[float]) -> bool:
+    return all(value != value or float(value).is_integer() for value in values)
+
+
+def _decimals(value: float) -> str:
+    """With four decimals, as the other numbers of its column."""
+    return f"{value:,.4f}" if 1e-3 <= abs(value) < 1e6 else shown(value)
+
+
+def _one(evaluations: Sequence[Evaluation], key: str) -> Any:
+    return next(each[key] for each in evaluations if key in each)
+
+
+def _skipped(evaluations: Sequence[Evaluation]) -> list[tuple[str, str, int]]:
+    """Metrics that were not computed, why, and in how many runs."""
+    counts: dict[tuple[str, str], int] = {}
+    for each in evaluations:
+        for key, why in each.skipped.items():
+            place = (f"{each.family}: {key}", why)
+            counts[place] = counts.get(place, 0) + 1
+    return [(key, why, count) for (key, why), count in counts.items()][:_MOST]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _all(gates: int) -> str:
+    return "the gate holds" if gates == 1 else f"all {gates} gates hold"

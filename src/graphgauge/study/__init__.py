@@ -1,4 +1,4 @@
-"""Studies: one file lists what to evaluate, compare and require; runs can be resumed and verified."""
+"""Studies: one file says what to evaluate, compare and require; a run can be resumed, and its results verified."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,6 @@ _HOMES = {"read_study": "parse", "run": "runner", "verify": "verifier"}
 
 
 def __getattr__(name: str) -> Any:
-    # On first use: each command of a family reads the options of studies, and few read or verify a study.
     if name in _HOMES:
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

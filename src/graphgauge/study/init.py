@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import shlex
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from graphgauge.old.core.family import BUILT_IN, Family, family
-from graphgauge.old.core.fields import Choice, Field, File, Files, Flag, NamedFiles
-from graphgauge.old.core.metric import metrics
-from graphgauge.study.options import keys_of
+from graphgauge.core.door import REQUIRED, Input, doors
+from graphgauge.core.errors import one_of
+from graphgauge.core.family import family, family_names
+from graphgauge.study.statistics import first_metric
 from graphgauge.study.toml import lines, value
 
 _HEAD = """\
 # What to evaluate, what to compare, and what must hold.
 #
 #   graphgauge run study.toml       evaluates what is not up to date, compares, and checks gates
-#   graphgauge verify results/      recomputes every result from its inputs
-#   graphgauge report results/      makes a page of them
+#   graphgauge verify study.toml    runs it again elsewhere, and compares every file
+#   graphgauge report results/      makes a page of the results
 #
 # Paths are relative to this file. Every option of a command is a key of the same name.
 schema = 1
 name = "My study"
 results = "results/"
 """
-
 _TAIL = """\
 # What must hold for every matching result; a failed gate ends the run with exit code 1.
 # [[gate]]
@@ -31,60 +35,85 @@ _TAIL = """\
 
 # Known and accepted findings, with the reason.
 # [audit]
-# ignore = [{{ check = "tied-scores", because = "the scores are counts" }}]
+# ignore = [{{ check = "few-seeds", because = "a first look" }}]
 """
-
-
 # The fewest seeds with which a paired comparison can be significant at 5 %.
 SEEDS = 6
 
 
+class _Key(NamedTuple):
+    """A key of `[[evaluate]]`: what stands in the file, and whether it is commented out."""
+
+    name: str
+    shown: str
+    help: str
+    is_used: bool
+
+
 def study_text(chosen: Sequence[str] = ()) -> str:
-    """A study of these families, or of all; it contains every option with its help text."""
-    names = [family(name).name for name in chosen] or list(BUILT_IN)
-    parts = [_HEAD, *("\n".join(_family(family(name))) for name in names)]
-    metric = metrics(names[0])[0]
-    return "\n".join([*parts, _TAIL.format(metric=metric.key_of(**metric.params))])
+    """A study of these families, or of all, with every option and its line of help."""
+    names = [one_of("family", name, family_names()) for name in chosen] or list(family_names())
+    parts = ["\n".join(_family(name)) for name in names]
+    return "\n".join([_HEAD, *parts, _TAIL.format(metric=first_metric(names[0]))])
 
 
-def _family(declared: Family) -> Iterator[str]:
-    fields = keys_of(declared.fields)
-    inputs = dict(declared.example)
-    settings = {key: field for key, field in fields.items() if key not in inputs and not _names_files(field)}
-    others = {key: field for key, field in fields.items() if key not in inputs and _names_files(field)}
-    metric = metrics(declared.name)[0]
-    yield f"# {'─' * 20} {declared.name}"
-    yield f"[defaults.{declared.name}]"
-    yield from _described(settings)
-    yield ""
+def _family(name: str) -> Iterator[str]:
+    keys = list(_keys(name))
+    yield f"# {'─' * 20} {name}"
     yield "[[evaluate]]"
     yield from lines(
-        {"family": declared.name, "dataset": "my-data", "methods": ["ours", "baseline"], "seeds": list(range(SEEDS))}
+        {"family": name, "dataset": "my-data", "methods": ["ours", "baseline"], "seeds": list(range(SEEDS))}
     )
-    yield "# {method}, {seed} and {dataset} take each value in turn; several files, or a pattern, are one input."
-    yield from lines(inputs)
-    yield from _described(others)
+    yield "# {method}, {seed} and {dataset} take each value in turn."
+    yield from (f"{each.name} = {each.shown}" for each in keys if each.is_used)
+    yield from (f"# {each.name} = {each.shown}    # {each.help}" for each in keys if not each.is_used)
     yield ""
     yield "[[compare]]"
-    yield from lines({"metric": metric.key_of(**metric.params), "baseline": "baseline"})
-    yield '# over = "items"    # query by query instead of seed by seed, if the family keeps items'
+    yield from lines({"metric": first_metric(name), "family": name, "baseline": "baseline"})
     yield ""
 
 
-def _names_files(field: Field) -> bool:
-    return isinstance(field.kind, File | Files | NamedFiles)
+def _keys(name: str) -> Iterator[_Key]:
+    """The keys of a family's first door: inputs of its example by name, the others with their defaults."""
+    if not doors(name):
+        yield from _old_keys(name)
+        return
+    door = next(iter(doors(name).values()))
+    words = shlex.split(door.example)
+    flags = dict(itertools.pairwise(words))
+    for key, each in door.fields.items():
+        example = flags.get(f"--{key.replace('_', '-')}")
+        if isinstance(each, Input):
+            shown = _templated(example or f"{key}.npy")
+            yield _Key(key, value({"name": shown} if each.many == "named" else shown), each.help, each.required)
+        elif not each.is_output:
+            is_set = each.default is not REQUIRED and each.default is not None and each.default != ()
+            first = each.choices[0] if each.choices else "…"
+            yield _Key(key, value(each.default if is_set else first), each.help, each.default is REQUIRED)
 
 
-def _described(fields: dict[str, Field]) -> Iterator[str]:
-    for key, field in fields.items():
-        yield f"# {key} = {_example(field)}    # {field.kind.help}"
+def _templated(name: str) -> str:
+    """The name of a file, one for every method and seed."""
+    path = Path(name)
+    return f"{{method}}/{path.stem}-{{seed}}{path.suffix}"
 
 
-def _example(field: Field) -> str:
-    if isinstance(field.kind, Flag):
-        return "true"
-    if isinstance(field.kind, NamedFiles):
-        return '{ name = "…" }'
-    if field.default is not None and field.default != () and field.default == field.default:
-        return value(field.default)
-    return value(field.kind.names[0]) if isinstance(field.kind, Choice) else "…"
+def _old_keys(name: str) -> Iterator[_Key]:
+    from graphgauge.old.core.fields import Choice, Flag, NamedFiles, Output
+
+    declared: Any = family(name)
+    example = dict(declared.example)
+    yield from (_Key(key, value(text), "", True) for key, text in example.items())
+    for key, field in declared.fields.items():
+        if key in example or isinstance(field.kind, Output) or key in ("threads", "save_state", "replay"):
+            continue
+        shown: Any = "…"
+        if isinstance(field.kind, Flag):
+            shown = True
+        elif isinstance(field.kind, NamedFiles):
+            shown = {"name": "…"}
+        elif field.default not in (None, ()) and not (isinstance(field.default, float) and math.isnan(field.default)):
+            shown = field.default
+        elif isinstance(field.kind, Choice):
+            shown = field.kind.names[0]
+        yield _Key(key, value(shown), field.kind.help, False)

@@ -1,131 +1,158 @@
-"""A parsed study: what to evaluate, what to compare, what must hold."""
+"""A study: what to evaluate, what to compare, what must hold; and the file that says what came of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Literal
+
+from msgspec import Struct
 
 from graphgauge.core.errors import InputError
-from graphgauge.old.core.gates import Gate
-from graphgauge.old.core.schema import file_part, result_path
-from graphgauge.study.text import shown
+from graphgauge.core.files import file_part, result_path
+from graphgauge.core.finding import Finding
+from graphgauge.core.gate import Gate
+from graphgauge.io.request import Request
 
-# Files that a study writes next to the results: comparisons in a folder, and its outcome.
-COMPARISONS, SUMMARY = "comparisons", "study.json"
+# Files that a study writes beside the results of its runs.
+COMPARISONS, GATES, SUMMARY = "comparisons", "gates.json", "study.json"
+Over = Literal["seeds", "items"]
 
 
 class StudyError(InputError):
     """The study file is not valid."""
 
 
-@dataclass(frozen=True)
-class Item:
-    """One evaluation: the inputs and options of a family, as JSON has them, and whose run it evaluates.
+class Item(Struct, frozen=True, kw_only=True):
+    """One evaluation of a study; `keep_items` writes the values of single items beside its result."""
 
-    In a study all runs are named; those of single commands need not be.
-    """
-
-    family: str
-    method: str | None
-    dataset: str | None
-    seed: int | None
-    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    ignore: Mapping[str, str] = field(default_factory=dict, hash=False)
+    request: Request
+    keep_items: bool = False
 
     @property
-    def run(self) -> dict[str, Any]:
-        return {"method": self.method, "dataset": self.dataset, "seed": self.seed}
+    def family(self) -> str:
+        return self.request.family
+
+    @property
+    def method(self) -> str:
+        return str(self.request.run.method)
+
+    @property
+    def dataset(self) -> str:
+        return str(self.request.run.dataset)
 
     @property
     def label(self) -> str:
-        """`ranking/transe/wn18rr/0`, which `--only` patterns are matched against."""
-        seed = [] if self.seed is None else [str(self.seed)]
-        return "/".join([self.family, str(self.method), str(self.dataset), *seed])
+        """`ranking/transe/wn18rr/0`, which patterns of `--only` are matched against."""
+        seed = [] if self.request.run.seed is None else [str(self.request.run.seed)]
+        return "/".join([self.family, self.method, self.dataset, *seed])
 
     def path(self, results: Path) -> Path:
-        return result_path(results, self.family, self.run)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"family": self.family, **self.run, "options": dict(self.options), "ignore": dict(self.ignore)}
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Item:
-        return cls(**content)
-
-    def __str__(self) -> str:
-        seed = "" if self.seed is None else f", seed {self.seed}"
-        return f"{self.family}: {shown(self.method)} on {shown(self.dataset)}{seed}"
+        """Where its result is."""
+        return result_path(results, self.family, self.request.run)
 
 
-@dataclass(frozen=True)
-class ComparisonRequest:
-    """A `[[compare]]` table, as the options of `graphgauge compare`."""
+class CompareTable(Struct, frozen=True, kw_only=True):
+    """A `[[compare]]` table: which methods differ in a metric. No names mean all of them."""
 
-    options: Mapping[str, Any]
+    metric: str
+    family: tuple[str, ...] = ()
+    method: tuple[str, ...] = ()
+    dataset: tuple[str, ...] = ()
+    baseline: str | None = None
+    over: Over = "seeds"
+    design: Literal["auto", "paired", "unpaired"] = "auto"
+    datasets: Literal["drawn", "these"] = "drawn"
+    test: Literal["mean", "ranks"] = "mean"
+    margin: float | None = None
+    missing: Literal["raise", "omit", "worst"] = "raise"
+    truths: Literal["same", "any"] = "same"
+    confidence: float = 0.95
 
     @property
     def title(self) -> str:
-        baseline = self.options["baseline"]
-        against = f" against {shown(baseline)}" if baseline else ""
-        return f"{shown(self.options['metric'])}{against} over {self.options['over']}"
+        against = f" against {self.baseline}" if self.baseline else ""
+        of = f"{', '.join(self.family)}: " if self.family else ""
+        return f"{of}{self.metric}{against} over {self.over}"
 
 
-@dataclass(frozen=True)
-class BaselineRequest:
-    """A gate against a baseline: results of an earlier version, which must not be better by more than a margin."""
+class Baseline(Struct, frozen=True, kw_only=True):
+    """Results of an earlier version, which must not be better by more than a margin."""
 
-    against: Path
+    against: str
     metric: str
     margin: float
-    over: str = "auto"
-    undecided: str = "fail"
+    over: Literal["auto", "seeds", "items", "intervals"] = "auto"
+    undecided: Literal["fail", "pass"] = "fail"
+    confidence: float = 0.95
 
     @property
     def text(self) -> str:
-        return f"{self.metric} against {shown(self.against.name)}, margin {self.margin:g}"
+        return f"{self.metric} against {Path(self.against).name}, margin {self.margin:g}"
+
+    @property
+    def key(self) -> str:
+        """The metric, without the group that it may name."""
+        return self.metric.partition("[")[0]
 
 
-@dataclass(frozen=True)
-class GateRequest:
-    """A `[[gate]]` table: a requirement, and the results it applies to; no names mean all of them."""
+class GateTable(Struct, frozen=True, kw_only=True):
+    """A `[[gate]]` table: a requirement, and the results that it is about. No names mean all of them."""
 
-    gate: Gate | BaselineRequest
+    gate: Gate | Baseline
     family: tuple[str, ...] = ()
     method: tuple[str, ...] = ()
     dataset: tuple[str, ...] = ()
 
-    def concerns(self, item: Item) -> bool:
-        return all(
-            not names or name in names
-            for names, name in (
-                (self.family, item.family),
-                (self.method, item.method),
-                (self.dataset, item.dataset),
-            )
-        )
 
-
-@dataclass(frozen=True)
-class Study:
-    """`folder` contains the file, and all its paths are relative to it; `ignore` names checks, with reasons."""
+class Study(Struct, frozen=True, kw_only=True):
+    """A study file. All its paths are relative to `folder`; `ignore` names checks, each with a reason."""
 
     path: Path
-    folder: Path
     name: str
+    hash: str
     results: Path
     items: tuple[Item, ...]
-    comparisons: tuple[ComparisonRequest, ...]
-    gates: tuple[GateRequest, ...]
-    ignore: Mapping[str, str] = field(default_factory=dict, hash=False)
+    compare: tuple[CompareTable, ...] = ()
+    gates: tuple[GateTable, ...] = ()
+    ignore: dict[str, str] = {}
 
     @property
-    def comparison_files(self) -> list[str]:
-        """The path of each comparison, relative to the results folder."""
-        metrics = [request.options["metric"] for request in self.comparisons]
-        return [f"{COMPARISONS}/{number}-{file_part(metric)}.json" for number, metric in enumerate(metrics, 1)]
+    def folder(self) -> Path:
+        return self.path.parent.resolve()
 
     @property
-    def judged_files(self) -> list[str]:
-        return [SUMMARY, *self.comparison_files]
+    def code(self) -> tuple[str, ...]:
+        """Every `module:factory` that its evaluations would import."""
+        return tuple(dict.fromkeys(name for item in self.items for name in item.request.code()))
+
+    @property
+    def comparison_files(self) -> tuple[str, ...]:
+        """The file of each comparison, below the results."""
+        return tuple(f"{COMPARISONS}/{n}-{file_part(each.metric)}.json" for n, each in enumerate(self.compare, 1))
+
+
+class Compared(Struct, frozen=True, kw_only=True):
+    """A comparison of a study: its file, or why there is none."""
+
+    title: str
+    file: str | None = None
+    error: str | None = None
+
+
+class StudyFile(Struct, kw_only=True):
+    """What came of a study: `hash` is the SHA-256 of the study file, `runs` has the state of every result by file."""
+
+    schema: Literal["graphgauge/study/3"] = "graphgauge/study/3"
+    root: str = ""
+    name: str
+    hash: str
+    runs: dict[str, Literal["ok", "failed"]]
+    comparisons: list[Compared] = []
+    findings: list[Finding] = []
+    ignored: dict[str, str] = {}
+
+
+def concerns(table: CompareTable | GateTable, item: Item) -> bool:
+    """Whether a table is about the results of an evaluation."""
+    asked = (table.family, item.family), (table.method, item.method), (table.dataset, item.dataset)
+    return all(not names or name in names for names, name in asked)

@@ -1,65 +1,60 @@
-"""Parse `study.toml` into a Study; errors name the line and the closest valid name."""
+"""`study.toml` read into a Study; errors name the line and the closest valid name."""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
-from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.old.core.family import family, family_names
-from graphgauge.old.core.fields import Fields, Several, located, plain, read_all
-from graphgauge.old.core.gates import Gate, metrics_with_gates
-from graphgauge.old.stats import compare_results as comparing
-from graphgauge.old.stats.paired import require_margin
-from graphgauge.old.stats.regression import OVER
-from graphgauge.study import options
+import msgspec
+
+from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.evaluation import Run
+from graphgauge.core.family import family_names
+from graphgauge.core.gate import Gate
+from graphgauge.core.options import confidence_level
+from graphgauge.io.request import Request
 from graphgauge.study.lines import Lines
 from graphgauge.study.model import (
     COMPARISONS,
+    GATES,
     SUMMARY,
-    BaselineRequest,
-    ComparisonRequest,
-    GateRequest,
+    Baseline,
+    CompareTable,
+    GateTable,
     Item,
     Study,
     StudyError,
+    concerns,
 )
-from graphgauge.study.templates import fill, placeholders
-from graphgauge.study.text import shown
+from graphgauge.study.placeholders import fill, placeholders
+from graphgauge.study.statistics import unknown_metric, written_by
 
 SCHEMA = 1
-TOP = ("schema", "name", "results", "defaults", "evaluate", "compare", "gate", "audit")
+_TOP = ("schema", "name", "results", "defaults", "evaluate", "compare", "gate", "audit")
 # An axis of a study: the key for one value, the key for several, and the type of a value.
-AXES = {
+_AXES: dict[str, tuple[str, str, type]] = {
     "dataset": ("dataset", "datasets", str),
     "method": ("method", "methods", str),
     "seed": ("run_seed", "seeds", int),
 }
-BASELINE_KEYS = ("against", "metric", "margin", "over", "undecided")
-GATE_FILTERS = ("family", "method", "dataset")
-# Tables are as wide as their longest name.
-_LONGEST_NAME = 1000
-# A few short lists can multiply to more than fits into memory.
-_MOST_EVALUATIONS = 100_000
-# Characters of a study file, and parts of a dotted key in it.
-_LONGEST_STUDY = 1 << 20
-_DEEPEST = 30
+_OWN = ("family", "door", "tags", "keep_items", *(key for one, many, _ in _AXES.values() for key in (one, many)))
+_ABOUT = ("family", "method", "dataset")
+_KINDS = {str: "a text", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"}
+# A few short lists can multiply to more than fits into memory, and a dotted key can take the parser hours.
+_MOST_EVALUATIONS, _LONGEST_NAME, _LONGEST_STUDY, _DEEPEST = 100_000, 1000, 1 << 20, 30
 _AFTER_KEYS = re.compile(r"[{,]")
-_KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "a table"}
-
-T = TypeVar("T")
-Place = tuple[str, int, str]
+Place = tuple[str, int, str | None]
 
 
 def read_study(path: str | Path) -> Study:
-    r"""Read and check the whole file; nothing is evaluated and no input is opened.
+    r"""Read and check a whole study; nothing is evaluated and no input is opened.
 
     Parameters
     ----------
@@ -90,9 +85,10 @@ def read_study(path: str | Path) -> Study:
     """
     target = Path(path)
     try:
-        text = target.read_bytes().decode()
+        content = target.read_bytes()
+        text = content.decode()
         _require_readable(text, str(path))
-        content = tomllib.loads(text)
+        return _Reader(target, hashlib.sha256(content).hexdigest(), tomllib.loads(text), Lines(text)).study()
     except FileNotFoundError:
         raise StudyError("no such file", where=str(path), fix="`graphgauge init` writes one to start from.") from None
     except OSError as error:
@@ -101,7 +97,6 @@ def read_study(path: str | Path) -> Study:
         raise StudyError(f"not UTF-8 text (byte {error.start})", where=str(path)) from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise _syntax_error(str(path), str(error)) from None
-    return _Reader(target, content, Lines(text)).study()
 
 
 def _require_readable(text: str, where: str) -> None:
@@ -118,266 +113,224 @@ def _require_readable(text: str, where: str) -> None:
             raise StudyError(f"a key has more than {_DEEPEST} parts", where=f"{where}, line {number}")
 
 
-class _Reader:
-    """One study file being read; every method returns the parsed part or raises an error with its line."""
+def _syntax_error(path: str, message: str) -> StudyError:
+    what, _, place = message.partition(" (at ")
+    line = re.match(r"line (\d+)", place)
+    where = f"{path}, line {line[1]}" if line else f"{path}, at its end" if place else path
+    return StudyError(f"not TOML ({what[:1].lower()}{what[1:200]})", where=where)
 
-    def __init__(self, path: Path, content: dict[str, Any], lines: Lines) -> None:
-        self._path, self._content, self._lines = path, content, lines
+
+class _Reader:
+    """One study file being read; every method returns a part of it, or raises an error with its line."""
+
+    def __init__(self, path: Path, digest: str, content: dict[str, Any], lines: Lines) -> None:
+        self._path, self._hash, self._content, self._lines = path, digest, content, lines
         self._evaluations = 0
 
     def study(self) -> Study:
-        self._known_keys(self._content, TOP)
+        self._known_keys(self._content, _TOP, ("", 0, None))
         if self._content.get("schema") != SCHEMA:
-            found = self._content.get("schema", "not given")
-            self._fail(f"schema is {shown(found)}", key="schema", fix=f"This version reads schema = {SCHEMA}.")
-        folder = self._path.parent.resolve()
-        ignored = self._ignored()
-        items = self._with_gate_metrics(self._items(ignored))
-        gates = tuple(self._gate(table, index, items) for index, table in enumerate(self._tables("gate")))
-        items = tuple(_with_gates(item, gates) for item in items)
+            found = repr(self._content["schema"])[:60] if "schema" in self._content else "not given"
+            self._fail(f"schema is {found}", ("", 0, "schema"), f"This version reads schema = {SCHEMA}.")
+        items = self._items()
+        compare = tuple(self._comparison(each, n, items) for n, each in enumerate(self._tables("compare")))
+        # Comparisons over items need them.
+        over = [each for each in compare if each.over == "items"]
+        items = tuple(
+            msgspec.structs.replace(item, keep_items=item.keep_items or any(concerns(each, item) for each in over))
+            for item in items
+        )
         return Study(
             path=self._path,
-            folder=folder,
             name=self._typed(self._content, "name", str, self._path.stem),
-            results=folder / self._typed(self._content, "results", str, "results"),
+            hash=self._hash,
+            results=self._path.parent.resolve() / self._typed(self._content, "results", str, "results"),
             items=items,
-            comparisons=tuple(
-                self._comparison(table, index, items) for index, table in enumerate(self._tables("compare"))
-            ),
-            gates=gates,
-            ignore=ignored,
+            compare=compare,
+            gates=tuple(self._gate(each, n, items) for n, each in enumerate(self._tables("gate"))),
+            ignore=self._ignored(),
         )
 
     # ------------------------------------------------------------- evaluations
 
-    def _items(self, ignore: dict[str, str]) -> tuple[Item, ...]:
-        defaults = self._defaults()
-        places: dict[Path, tuple[Item, int]] = {}
+    def _items(self) -> tuple[Item, ...]:
+        defaults = self._typed(self._content, "defaults", dict, {})
+        for name in defaults:
+            with self._at(("defaults", 0, name)):
+                one_of("family", name, family_names())
+            self._typed(defaults, name, dict, {}, ("defaults", 0, name))
+        places: dict[Path, tuple[str, int]] = {}
+        items = []
         for index, table in enumerate(self._tables("evaluate")):
-            for item in self._expanded(table, index, defaults, ignore):
-                place = item.path(Path())
-                if place in places:
-                    _, line = places[place]
-                    self._fail(
-                        f"{item} is evaluated twice, first on line {self._lines.of('evaluate', line)}",
-                        "evaluate",
-                        index,
-                        fix="Give one of them another dataset or method name; results are kept by these names.",
-                    )
-                places[place] = item, index
-        if not places:
-            self._fail("there is nothing to evaluate", fix="Write at least one [[evaluate]] table.")
-        return tuple(item for item, _ in places.values())
+            for item in self._expanded(table, index, defaults):
+                label, first = places.setdefault(item.path(Path()), (item.label, index))
+                if first != index or label != item.label:
+                    line = self._lines.of("evaluate", first)
+                    fix = "Give one of them another dataset or method name; results are kept by these names."
+                    self._fail(f"{item.label} is evaluated twice, first on line {line}", ("evaluate", index, None), fix)
+                items.append(item)
+        if not items:
+            self._fail("there is nothing to evaluate", ("", 0, None), "Write at least one [[evaluate]] table.")
+        return tuple(items)
 
-    def _defaults(self) -> dict[str, dict[str, Any]]:
-        tables = self._typed(self._content, "defaults", dict, {})
-        for name, table in tables.items():
-            where = ("defaults", 0, name)
-            with self._told_at(*where):
-                declared = family(name)
-            if not isinstance(table, dict):
-                self._fail("expected a table", *where)
-            for key in options.IDENTITY:
-                if key in table:
-                    fix = "Put it into [[evaluate]]."
-                    self._fail(f"{key} is not a default", f"defaults.{name}", 0, key, fix=fix)
-            self._option_keys(declared.fields, name, table, f"defaults.{name}", 0)
-        return tables
-
-    def _expanded(
-        self, table: dict[str, Any], index: int, defaults: Mapping[str, dict[str, Any]], ignore: dict[str, str]
-    ) -> Iterable[Item]:
+    def _expanded(self, table: dict[str, Any], index: int, defaults: Mapping[str, Any]) -> Iterator[Item]:
         """The items of one `[[evaluate]]`: every dataset with every method and every seed."""
+        here: Place = ("evaluate", index, None)
         if "family" not in table:
-            self._fail("family is missing", "evaluate", index, fix=f"One of {', '.join(family_names())}.")
-        name = self._typed(table, "family", str, None, "evaluate", index)
-        with self._told_at("evaluate", index, "family"):
-            declared = family(name)
-        axes = {axis: self._axis(table, axis, index) for axis in AXES}
-        several = [key for _, key, _ in AXES.values()]
+            self._fail("family is missing", here, f"One of {', '.join(family_names())}.")
+        family = self._typed(table, "family", str, None, here)
+        with self._at(("evaluate", index, "family")):
+            one_of("family", family, family_names())
+        axes = {axis: self._axis(table, axis, index) for axis in _AXES}
         self._evaluations += math.prod(map(len, axes.values()))
         if self._evaluations > _MOST_EVALUATIONS:
-            self._fail(
-                f"asks for {self._evaluations:,} evaluations",
-                "evaluate",
-                index,
-                fix=f"At most {_MOST_EVALUATIONS:,} in one study.",
-            )
-        own = {key: value for key, value in table.items() if key not in ("family", *several, *options.IDENTITY)}
-        self._option_keys(declared.fields, name, own, "evaluate", index, also=("family", *several))
-        given = {**defaults.get(name, {}), **own}
-        places = {key: ("evaluate", index, key) if key in own else (f"defaults.{name}", 0, key) for key in given}
-        self._axes_are_used(axes, given, index)
-        for dataset, method, seed in itertools.product(*axes.values()):
-            values = {"dataset": dataset, "method": method, "seed": seed}
-            read = {key: self._read(declared.fields, key, given[key], values, places[key]) for key in given}
-            with self._placed("evaluate", index, places):
-                declared.check(read_all(declared.fields, read))
-            yield Item(name, method, dataset, seed, {key: plain(value) for key, value in read.items()}, ignore)
-
-    def _axes_are_used(self, axes: Mapping[str, list[Any]], given: Mapping[str, Any], index: int) -> None:
-        used = placeholders(given)
-        for axis, values in axes.items():
-            if len(values) > 1 and axis not in used:
-                several = AXES[axis][1]
-                self._fail(
-                    f"{several} are given, but {{{axis}}} is in no value: one run would count as several",
-                    "evaluate",
-                    index,
-                    several,
-                    fix=f"Write {{{axis}}} into the names of the files that differ between runs.",
-                )
+            what = f"asks for {self._evaluations:,} evaluations"
+            self._fail(what, here, f"At most {_MOST_EVALUATIONS:,} in one study.")
+        own = {key: value for key, value in table.items() if key not in _OWN}
+        given = {**defaults.get(family, {}), **own}
+        places: dict[str, Place] = {
+            key: ("evaluate", index, key) if key in own else (f"defaults.{family}", 0, key) for key in given
+        }
+        self._require_used(axes, {**given, "tags": table.get("tags", "")}, index)
+        keep = self._typed(table, "keep_items", bool, False, here)
+        door = self._typed(table, "door", str, "", here)
+        for key in set(given) & written_by(family, door):
+            self._fail(f"{key} is not set in a study", places[key], "A study writes its results itself.")
+        for values in (dict(zip(axes, each, strict=True)) for each in itertools.product(*axes.values())):
+            fields = {}
+            for key, value in given.items():
+                with self._at(places[key]):
+                    fields[key] = fill(value, values)
+            tags = fill(self._typed(table, "tags", dict, {}, here), values)
+            request = Request(family=family, door=door, fields=fields, run=Run(**values, tags=tags))
+            with self._at(here, places):
+                yield Item(request=request.checked(), keep_items=keep)
 
     def _axis(self, table: dict[str, Any], axis: str, index: int) -> list[Any]:
-        one, many, kind = AXES[axis]
+        one, many, kind = _AXES[axis]
+        here: Place = ("evaluate", index, many)
         if one in table and many in table:
-            self._fail(f"{one} and {many} are both given", "evaluate", index, many, fix="Keep one of them.")
-        if one in table:
-            values = [self._typed(table, one, kind, None, "evaluate", index)]
-        elif many in table:
-            values = self._typed(table, many, list, None, "evaluate", index)
-        elif axis == "seed":
-            return [None]
-        else:
-            self._fail(f"neither {one} nor {many} is given", "evaluate", index, fix="Results are kept by these names.")
+            self._fail(f"{one} and {many} are both given", here, "Keep one of them.")
+        if one not in table and many not in table:
+            if axis == "seed":
+                return [None]
+            fix = "Results are kept by these names."
+            self._fail(f"neither {one} nor {many} is given", ("evaluate", index, None), fix)
+        values = [table[one]] if one in table else self._typed(table, many, list, None, here)
         for value in values:
             if type(value) is not kind:
-                self._fail(f"{many}: expected {_KINDS[kind]}, found {shown(value)}", "evaluate", index, many)
-            if isinstance(value, str) and len(value) > _LONGEST_NAME:
-                key, fix = many if many in table else one, f"Names have at most {_LONGEST_NAME:,}."
-                self._fail(f"{key}: a name has {len(value):,} characters", "evaluate", index, key, fix=fix)
-            if axis == "method" and value in (COMPARISONS, SUMMARY):
-                self._fail(f"a method cannot be called {value}", "evaluate", index, fix="The results use this name.")
+                self._fail(f"{many}: expected {_KINDS[kind]}, found {value!r:.60}", here)
+            if isinstance(value, str) and not 0 < len(value) <= _LONGEST_NAME:
+                what = f"{many}: a name has {len(value):,} characters"
+                self._fail(what, here, f"Names have at least one and at most {_LONGEST_NAME:,}.")
+            if axis == "method" and value in (COMPARISONS, SUMMARY, GATES):
+                self._fail(f"a method cannot be called {value}", here, "The results use this name.")
         if not values or len(set(values)) < len(values):
-            wrong = "has a value twice" if values else "is empty"
-            self._fail(f"{many} {wrong}", "evaluate", index, many)
+            self._fail(f"{many} {'has a value twice' if values else 'is empty'}", here)
         return values
 
-    def _read(self, fields: Fields, key: str, value: Any, values: Mapping[str, Any], place: Place) -> Any:
-        """The typed value of a key, with its placeholders filled in."""
-        with self._told_at(*place, about=key):
-            kind = fields[key].kind
-            # A list is split before names are filled in, which may have commas.
-            return fields[key].read(fill(kind.parts(value) if isinstance(kind, Several) else value, values))
-
-    @contextmanager
-    def _placed(self, table: str, index: int, places: Mapping[str, Place]) -> Iterator[None]:
-        """Add the line of the option that an error in this block is about."""
-        try:
-            yield
-        except OptionError as error:
-            place = places.get(error.field or "", (table, index, None))
-            what = error.what if error.fix is None else f"{error.what}. {error.fix}"
-            self._fail(what, *place, exit_code=error.exit_code)
+    def _require_used(self, axes: Mapping[str, list[Any]], given: Mapping[str, Any], index: int) -> None:
+        used = placeholders(dict(given))
+        for axis, values in axes.items():
+            if len(values) > 1 and axis not in used:
+                several = _AXES[axis][1]
+                what = f"{several} are given, but {{{axis}}} is in no value: one run would count as several"
+                fix = f"Write {{{axis}}} into the names of the files that differ between runs."
+                self._fail(what, ("evaluate", index, several), fix)
 
     # ----------------------------------------------------- comparisons and gates
 
-    def _with_gate_metrics(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
-        """The evaluations with the metrics that gates need, where none are named; wrong gates are refused later."""
-        gates: list[tuple[Gate, dict[str, Any]]] = []
-        for table in self._tables("gate"):
-            text = table.get("require", f"{str(table.get('metric')).partition('[')[0]} >= 0")
-            with suppress(InputError):
-                gates.append((Gate.parse(str(text)), table))
-        return tuple(self._with_metrics_of(item, gates) for item in items) if gates else items
+    def _comparison(self, table: dict[str, Any], index: int, items: tuple[Item, ...]) -> CompareTable:
+        compared: CompareTable = self._struct(table, CompareTable, "compare", index)
+        self._require_names(table, ("baseline", *_ABOUT), "compare", index, items)
+        with self._at(("compare", index, "confidence")):
+            confidence_level(compared.confidence)
+        if compared.margin is not None and not 0 < compared.margin < math.inf:
+            self._fail(f"margin must be a positive number, not {compared.margin}", ("compare", index, "margin"))
+        for key in ("design", "test", "datasets") if compared.over == "items" else ():
+            if key in table:
+                self._fail(f'{key} and over = "items" exclude each other', ("compare", index, key))
+        self._require_metric(compared.metric, "metric", compared, "compare", index, items)
+        return compared
 
-    def _with_metrics_of(self, item: Item, gates: Iterable[tuple[Gate, dict[str, Any]]]) -> Item:
-        declared = family(item.family)
-        own = [gate for gate, table in gates if gate.is_metric_of(item.family) and _may_concern(table, item)]
-        values = located(declared.fields, read_all(declared.fields, item.options), self._path.parent)
+    def _gate(self, table: dict[str, Any], index: int, items: tuple[Item, ...]) -> GateTable:
+        about = {key: _listed(table[key]) for key in _ABOUT if key in table}
+        own = {key: value for key, value in table.items() if key not in _ABOUT}
+        self._require_names(table, _ABOUT, "gate", index, items)
+        if "against" in own:
+            against: Baseline = self._struct(own, Baseline, "gate", index, also=_ABOUT)
+            if not against.margin >= 0 or math.isinf(against.margin):
+                self._fail(f"margin must be at least 0, not {against.margin}", ("gate", index, "margin"))
+            gate: Gate | Baseline = against
+            key = "metric"
+        else:
+            self._known_keys(own, ("require", "against", *_ABOUT), ("gate", index, None))
+            if "require" not in own:
+                fix = "For example require = 'mrr.low >= 0.7', or against = 'main/results' with metric and margin."
+                self._fail("require is missing", ("gate", index, None), fix)
+            key = "require"
+            with self._at(("gate", index, key)):
+                gate = Gate.parse(self._typed(own, key, str, None, ("gate", index, key)))
+        required = GateTable(gate=gate, **about)
+        self._require_metric(gate.key, key, required, "gate", index, items)
+        return required
+
+    def _require_metric(
+        self, metric: str, key: str, table: CompareTable | GateTable, kind: str, index: int, items: tuple[Item, ...]
+    ) -> None:
+        """Refuse a metric that no result that the table is about can have."""
+        refusals = []
+        for name in dict.fromkeys(item.family for item in items if concerns(table, item)):
+            refusal = unknown_metric(metric, name)
+            if refusal is None:
+                return
+            refusals.append(refusal)
+        if refusals:
+            self._fail(refusals[0].what, (kind, index, key), refusals[0].fix)
+        self._fail("concerns no result of this study", (kind, index, None))
+
+    def _require_names(
+        self, table: dict[str, Any], keys: Iterable[str], kind: str, index: int, items: tuple[Item, ...]
+    ) -> None:
+        for key in keys:
+            axis = "method" if key == "baseline" else key
+            known = dict.fromkeys(getattr(item, axis) for item in items)
+            for name in _listed(table[key]) if key in table else ():
+                with self._at((kind, index, key)):
+                    one_of(axis, str(name), known)
+
+    def _struct(self, table: dict[str, Any], kind: Any, name: str, index: int, also: Iterable[str] = ()) -> Any:
+        """A table as a struct, with friendlier words than msgspec's."""
+        self._known_keys(table, (*kind.__struct_fields__, *also), (name, index, None))
+        lists = {key: _listed(value) for key, value in table.items() if key in _ABOUT}
+        for field in msgspec.structs.fields(kind):
+            if field.required and field.name not in table:
+                fix = (
+                    "For example metric = 'mrr' and margin = 0.005."
+                    if name == "gate"
+                    else "For example metric = 'mrr'."
+                )
+                self._fail(f"{field.name} is missing", (name, index, None), fix)
+            choices = getattr(field.type, "__args__", ()) if "Literal" in str(field.type) else ()
+            if choices and field.name in table:
+                with self._at((name, index, field.name)):
+                    one_of(field.name, str(table[field.name]), choices)
         try:
-            names = metrics_with_gates(own, declared, values, declared.check(values)) if own else None
-        except InputError:
-            return item
-        if names is None or values.get("metrics") is not None:
-            return item
-        return replace(item, options={**item.options, "metrics": list(names)})
-
-    def _comparison(self, table: dict[str, Any], index: int, items: tuple[Item, ...]) -> ComparisonRequest:
-        own = {key: value for key, value in table.items() if key != "correction"}
-        if table.get("correction", "holm") != "holm":
-            self._fail(
-                f"unknown correction {shown(table['correction'])}",
-                "compare",
-                index,
-                "correction",
-                fix="Comparisons use Holm's correction.",
-            )
-        self._option_keys(comparing.FIELDS, "compare", own, "compare", index, also=("correction",))
-        places = {key: ("compare", index, key) for key in own}
-        read = {key: self._read(comparing.FIELDS, key, value, {}, places[key]) for key, value in own.items()}
-        with self._placed("compare", index, places):
-            parameters = read_all(comparing.FIELDS, read)
-            comparing.refuse(parameters)
-        for key, axis in (("baseline", "method"), ("method", "method"), ("dataset", "dataset"), ("family", "family")):
-            self._names_of(table, key, axis, "compare", index, items)
-        return ComparisonRequest(parameters)
-
-    def _gate(self, table: dict[str, Any], index: int, items: tuple[Item, ...]) -> GateRequest:
-        if "against" in table:
-            return self._baseline(table, index, items)
-        self._known_keys(table, ("require", *BASELINE_KEYS, *GATE_FILTERS), "gate", index)
-        if "require" not in table:
-            fix = "For example require = 'mrr.low >= 0.7', or against = 'main/results' with metric and margin."
-            self._fail("require is missing", "gate", index, fix=fix)
-        wrong = next((key for key in BASELINE_KEYS if key in table), None)
-        if wrong is not None:
-            self._fail(f"{wrong} needs against", "gate", index, wrong, fix="Name the results of the baseline.")
-        text = self._typed(table, "require", str, None, "gate", index)
-        with self._told_at("gate", index, "require"):
-            gate = Gate.parse(text)
-        filters = {key: tuple(self._names_of(table, key, key, "gate", index, items)) for key in GATE_FILTERS}
-        request = GateRequest(gate, **filters)
-        with self._told_at("gate", index, "require"):
-            _require_planned(request, items, self._path.parent)
-        return request
-
-    def _baseline(self, table: dict[str, Any], index: int, items: tuple[Item, ...]) -> GateRequest:
-        """A gate against the results of an earlier version."""
-        self._known_keys(table, (*BASELINE_KEYS, *GATE_FILTERS), "gate", index)
-        for key in ("metric", "margin"):
-            if key not in table:
-                self._fail(f"{key} is missing", "gate", index, fix="For example metric = 'mrr' and margin = 0.005.")
-        margin = table["margin"]
-        with self._told_at("gate", index, "margin"):
-            require_margin(margin)
-        choices = {"over": OVER, "undecided": ("fail", "pass")}
-        chosen = {key: self._typed(table, key, str, known[0], "gate", index) for key, known in choices.items()}
-        for key, known in choices.items():
-            with self._told_at("gate", index, key):
-                one_of(key, chosen[key], known)
-        texts = {key: self._typed(table, key, str, None, "gate", index) for key in ("against", "metric")}
-        against = self._path.parent.resolve() / texts["against"]
-        filters = {key: tuple(self._names_of(table, key, key, "gate", index, items)) for key in GATE_FILTERS}
-        request = GateRequest(BaselineRequest(against, texts["metric"], float(margin), **chosen), **filters)
-        # As a requirement on the value, the metric must be computed.
-        plain_key = texts["metric"].partition("[")[0]
-        with self._told_at("gate", index, "metric"):
-            _require_planned(replace(request, gate=Gate.parse(f"{plain_key} >= 0")), items, self._path.parent)
-        return request
-
-    def _names_of(
-        self, table: dict[str, Any], key: str, axis: str, kind: str, index: int, items: tuple[Item, ...]
-    ) -> list[str]:
-        """The methods, datasets or families that a table names; the study must have all of them."""
-        if key not in table:
-            return []
-        names = table[key] if isinstance(table[key], list) else [table[key]]
-        known = dict.fromkeys(getattr(item, axis) for item in items)
-        with self._told_at(kind, index, key):
-            for name in names:
-                one_of(axis, name, known)
-        return names
+            return msgspec.convert({**table, **lists}, kind)
+        except msgspec.ValidationError as error:
+            key = re.search(r"`\$\.(\w+)", str(error))
+            words = re.sub(r" - at .*", "", str(error))
+            self._fail(f"{key[1]}: {words}" if key else words, (name, index, key[1] if key else None))
 
     def _ignored(self) -> dict[str, str]:
         audit = self._typed(self._content, "audit", dict, {})
-        self._known_keys(audit, ("ignore",), "audit")
+        self._known_keys(audit, ("ignore",), ("audit", 0, None))
         ignored = {}
-        for entry in self._typed(audit, "ignore", list, [], "audit"):
+        for entry in self._typed(audit, "ignore", list, [], ("audit", 0, "ignore")):
             if not isinstance(entry, dict) or set(entry) != {"check", "because"}:
-                self._fail("an entry is { check = …, because = … }", "audit", key="ignore")
+                self._fail("an entry is { check = …, because = … }", ("audit", 0, "ignore"))
             if not all(isinstance(part, str) and part for part in entry.values()):
-                self._fail("check and because are texts", "audit", key="ignore")
+                self._fail("check and because are texts", ("audit", 0, "ignore"))
             ignored[entry["check"]] = entry["because"]
         return ignored
 
@@ -386,102 +339,33 @@ class _Reader:
     def _tables(self, name: str) -> list[dict[str, Any]]:
         tables = self._content.get(name, [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-            self._fail(f"{name} is not a list of tables", name, fix=f"Write [[{name}]], with two brackets.")
+            self._fail(f"{name} is not a list of tables", (name, 0, None), f"Write [[{name}]], with two brackets.")
         return tables
 
-    def _option_keys(
-        self,
-        fields: Fields,
-        command: str,
-        table: Mapping[str, Any],
-        place: str,
-        index: int,
-        also: tuple[str, ...] = (),
-    ) -> None:
+    def _known_keys(self, table: Mapping[str, Any], known: Iterable[str], place: Place) -> None:
         for key in table:
-            why = options.refused(fields, command, key)
-            if why is not None:
-                self._fail(f"{key} is not set in a study", place, index, key, fix=why)
-        self._known_keys(table, (*options.keys_of(fields), *also), place, index)
-
-    def _known_keys(self, table: Mapping[str, Any], known: Iterable[str], place: str = "", index: int = 0) -> None:
-        for key in table:
-            with self._told_at(place, index, key):
+            with self._at((place[0], place[1], key)):
                 one_of("key", key, known)
 
-    def _typed(
-        self, table: Mapping[str, Any], key: str, kind: type[T], default: Any, place: str = "", index: int = 0
-    ) -> T:
+    def _typed(self, table: Mapping[str, Any], key: str, kind: type, default: Any, place: Place = ("", 0, None)) -> Any:
         value = table.get(key, default)
         if type(value) is not kind:
-            self._fail(f"{key}: expected {_KINDS[kind]}, found {shown(value)}", place, index, key)
+            self._fail(f"{key}: expected {_KINDS[kind]}, found {value!r:.60}", (place[0], place[1], key))
         return value
 
     @contextmanager
-    def _told_at(
-        self, place: str = "", index: int = 0, key: str | None = None, about: str | None = None
-    ) -> Iterator[None]:
-        """Add the line number to an error in this block."""
+    def _at(self, place: Place, places: Mapping[str, Place] | None = None) -> Iterator[None]:
+        """Add the line to an error in this block: that of the field that it is about, if it says which."""
         try:
             yield
         except InputError as error:
-            self._fail(f"{about}: {error.what}" if about else error.what, place, index, key, fix=error.fix)
+            about = getattr(error, "field", None)
+            what = error.what if error.where is None else f"{error.where}: {error.what}"
+            self._fail(what, (places or {}).get(about or "", place), error.fix)
 
-    def _fail(
-        self,
-        what: str,
-        place: str = "",
-        index: int = 0,
-        key: str | None = None,
-        *,
-        fix: str | None = None,
-        exit_code: int = StudyError.exit_code,
-    ) -> NoReturn:
-        error = StudyError(what, where=f"{self._path}, line {self._lines.of(place, index, key)}", fix=fix)
-        error.exit_code = exit_code
-        raise error from None
+    def _fail(self, what: str, place: Place = ("", 0, None), fix: str | None = None) -> NoReturn:
+        raise StudyError(what, where=f"{self._path}, line {self._lines.of(*place)}", fix=fix) from None
 
 
-def _may_concern(table: Mapping[str, Any], item: Item) -> bool:
-    filters = {key: table[key] if isinstance(table.get(key), list) else [table.get(key)] for key in GATE_FILTERS}
-    return all(key not in table or getattr(item, key) in names for key, names in filters.items())
-
-
-def _with_gates(item: Item, gates: Iterable[GateRequest]) -> Item:
-    """An evaluation that reads until its gates are decided, with these gates among its options."""
-    until = item.options.get("until") or []
-    texts = [until] if isinstance(until, str) else list(until)
-    if "gates" not in texts:
-        return item
-    # A gate against a baseline compares finished runs.
-    own = [each.gate.text for each in gates if isinstance(each.gate, Gate) and each.concerns(item)]
-    if not own:
-        raise InputError(f"there are no gates to read until ({item})", fix="Write a [[gate]] table.")
-    named = [text for text in texts if text != "gates"]
-    return replace(item, options={**item.options, "until": [*named, *(text for text in own if text not in named)]})
-
-
-def _require_planned(request: GateRequest, items: Iterable[Item], folder: Path) -> None:
-    """Refuse a gate on what the study will not compute, before anything is evaluated."""
-    assert isinstance(request.gate, Gate)
-    refusals: dict[str, OptionError] = {}
-    concerned = [item for item in items if request.concerns(item)]
-    known = [name for name in dict.fromkeys(item.family for item in concerned) if request.gate.is_metric_of(name)]
-    for item in concerned:
-        if known and item.family not in known:  # the gate is about the families that have its metric
-            continue
-        declared = family(item.family)
-        values = located(declared.fields, read_all(declared.fields, item.options), folder)
-        try:
-            request.gate.require_planned(declared, values, declared.check(values))
-        except OptionError as error:
-            refusals.setdefault(str(item), error)
-    for who, refusal in refusals.items():
-        raise InputError(f"{refusal.what} ({who})", fix=refusal.fix)
-
-
-def _syntax_error(path: str, message: str) -> StudyError:
-    what, _, place = message.partition(" (at ")
-    line = re.match(r"line (\d+)", place)
-    where = f"{path}, line {line[1]}" if line else f"{path}, at its end" if place else path
-    return StudyError(f"not TOML ({what[:1].lower()}{what[1:200]})", where=where)
+def _listed(names: Any) -> tuple[Any, ...]:
+    return tuple(names) if isinstance(names, list) else (names,)

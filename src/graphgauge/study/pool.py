@@ -1,167 +1,138 @@
-"""Worker processes, each with one item at a time; if one dies, only its item is lost."""
+"""Evaluations in processes of their own: one that dies takes no other with it, and none outlives its parent."""
 
 from __future__ import annotations
 
-import json
+import multiprocessing
 import os
-import subprocess
-import sys
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Thread
-from typing import Any
+from typing import Literal
 
+from msgspec import Struct
+
+from graphgauge.core.content import ResultFile, versions
+from graphgauge.core.disk import UnwritableError, write_text
+from graphgauge.core.errors import GraphgaugeError
+from graphgauge.core.files import save
+from graphgauge.core.sealed import encode
 from graphgauge.core.threads import VARIABLE
+from graphgauge.io.hashing import HashIndex, using
 from graphgauge.study.model import Item
+from graphgauge.study.store import key_of
 
-Task = Mapping[str, Any]
-Answer = dict[str, Any]
-
-_THREAD_VARIABLES = (VARIABLE, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-# Ctrl-C on a terminal reaches the run, which ends its processes, and not these, whose imports it would interrupt.
-_APART: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}
-# Seconds that a process may take to end after it closed its output.
-_ENDING_SECONDS = 2.0
+_KILLED = "its process was killed, perhaps because memory ran out"
 
 
-def task(
-    item: Item,
-    folder: Path,
-    output: Path,
-    *,
-    threads: int,
-    hashes: Path,
-    file: str | None = None,
-    trusted: bool = True,
-    command: str | None = None,
-    trust_code: bool = False,
-    debug: bool = False,
-) -> Task:
-    """A request to a worker: evaluate the item from this folder into this file, with known hashes.
+class Task(Struct, frozen=True, kw_only=True):
+    """An evaluation, and where its files are: inputs below `folder`, hashes that are known in `hashes`."""
 
-    `file` is the name of the study file. In a folder that is not `trusted` the worker only reads the inputs:
-    it does not change into the folder, and imports nothing from it unless its code is trusted. `command` is the one
-    that made the result, if it is not the family's.
-    """
-    return {
-        "item": item.to_dict(),
-        "folder": str(folder),
-        "file": file,
-        "trusted": trusted,
-        "command": item.family if command is None else command,
-        "trust_code": trust_code,
-        "output": str(output),
-        "threads": threads,
-        "hashes": str(hashes),
-        "debug": debug,
-    }
+    item: Item
+    folder: Path
+    path: Path
+    hashes: Path
+    ignore: tuple[str, ...] = ()
+    debug: bool = False
 
 
-def answered(
-    tasks: Sequence[Task], *, jobs: int, threads: int, start_in: Path | None = None
-) -> Iterator[tuple[int, Answer]]:
-    """The index of each task and its answer, as they arrive; ending the iteration ends the processes.
+class Done(Struct, frozen=True, kw_only=True):
+    """An evaluation that has ended."""
 
-    Libraries look for settings in the current folder: `start_in` is the folder where the processes start.
-    """
-    pending = deque(enumerate(tasks))
-    answers: SimpleQueue[tuple[int, Answer]] = SimpleQueue()
-    workers = [Worker(threads, start_in) for _ in range(min(jobs, len(tasks)))]
-    helpers = [Thread(target=_drain, args=(worker, pending, answers), daemon=True) for worker in workers]
+    item: Item
+    status: Literal["ok", "failed"]
+    seconds: float = 0.0
+    error: str | None = None
+
+
+def evaluated(tasks: Sequence[Task], jobs: int, threads: int) -> Iterator[Done]:
+    """Every task as it ends. After a death those that were pending run one by one, so that only the killer is lost."""
+    pending, alone = list(tasks), False
+    while pending:
+        batch = pending[:1] if alone else list(pending)
+        died = False
+        for task, done in _batch(batch, min(jobs, len(batch)), threads):
+            if done is None:
+                died = True
+                continue
+            pending.remove(task)
+            yield done
+        if died and len(batch) == 1:
+            pending.remove(batch[0])
+            yield failed(batch[0], _KILLED)
+        alone = died or alone
+
+
+def _batch(tasks: Sequence[Task], jobs: int, threads: int) -> Iterator[tuple[Task, Done | None]]:
+    """Every task with its outcome, None if its process or another one died."""
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=(threads,))
     try:
-        for helper in helpers:
-            helper.start()
-        for _ in tasks:
-            yield answers.get()
-    finally:
-        pending.clear()
-        for worker in workers:
-            worker.kill()
-        for worker, helper in zip(workers, helpers, strict=True):
-            helper.join()
-            worker.close()
+        futures = {pool.submit(perform, task): task for task in tasks}
+        for future in as_completed(futures):
+            try:
+                yield futures[future], future.result()
+            except BrokenProcessPool:
+                yield futures[future], None
+        pool.shutdown()
+    except BaseException:
+        for process in multiprocessing.active_children():
+            process.kill()  # results are complete or not there
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
 
 
-def _drain(worker: Worker, pending: deque[tuple[int, Task]], answers: SimpleQueue[tuple[int, Answer]]) -> None:
-    while True:
-        try:
-            place, task = pending.popleft()
-        except IndexError:
-            return
-        answers.put((place, worker.ask(task)))
+def _begin(threads: int) -> None:
+    """A worker leaves interrupts to its parent, ends with it, and writes nothing to stdout."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ[VARIABLE] = str(threads)
+    os.dup2(2, 1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-class Worker:
-    """A process that is started when first needed, and again after it died."""
-
-    def __init__(self, threads: int, start_in: Path | None = None) -> None:
-        self._environment = {**_environment(), **dict.fromkeys(_THREAD_VARIABLES, str(threads))}
-        self._start_in = start_in
-        self._process: subprocess.Popen[str] | None = None
-
-    def ask(self, task: Task) -> Answer:
-        try:
-            process = self._process = self._process or self._started()
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(json.dumps(task) + "\n")
-            process.stdin.flush()
-            answer: Answer = json.loads(process.stdout.readline())
-            return answer
-        except (OSError, ValueError):
-            return self._lost()
-
-    def kill(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-
-    def close(self) -> int | None:
-        """Wait for the process to end; return its exit code."""
-        process, self._process = self._process, None
-        if process is None:
-            return None
-        try:
-            process.wait(_ENDING_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        with suppress(BrokenPipeError), process:  # closes the pipes
-            pass
-        return process.returncode
-
-    def _started(self) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            # -P: a file in the current folder must not shadow a library.
-            [sys.executable, "-P", "-m", "graphgauge.study.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            env=self._environment,
-            cwd=self._start_in,
-            **_APART,
-        )
-
-    def _lost(self) -> Answer:
-        code = self.close()
-        if code is None:
-            how = "could not be started"
-        else:
-            how = f"ended by signal {-code}; memory may be short" if code < 0 else f"ended with exit code {code}"
-        return lost(f"The process that evaluates it {how}.")
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
-def lost(error: str) -> Answer:
-    """Instead of an answer that a process can no longer give."""
-    return {"status": "lost", "error": error, "lacking": False, "seconds": 0.0, "hashing": 0.0, "hashes": {}}
+def perform(task: Task) -> Done:
+    """Evaluate, and write the result; what fails is written as a result that failed."""
+    started = time.perf_counter()
+    try:
+        with using(HashIndex.load(task.folder, task.hashes)):
+            evaluation = task.item.request.evaluate(task.folder, trust_code=True).ignoring(task.ignore)
+            if not task.item.keep_items and not task.item.request.is_old:
+                evaluation.per_item = None
+            evaluation.receipt["key"] = key_of(task.item, task.folder)
+        save(evaluation, task.path)
+    except UnwritableError:
+        raise
+    except (Exception, SystemExit) as error:
+        if task.debug:
+            traceback.print_exception(error)
+        return failed(task, said(error), time.perf_counter() - started)
+    return Done(item=task.item, status="ok", seconds=time.perf_counter() - started)
 
 
-def _environment() -> dict[str, str]:
-    """The environment without settings that would load code from the current folder."""
-    kept = dict(os.environ)
-    package = Path(__file__).parents[2]
-    search = [Path(entry) for entry in kept.pop("PYTHONPATH", "").split(os.pathsep) if entry]
-    search = [entry.absolute() for entry in search if entry.is_absolute() or entry.absolute() == package]
-    return {**kept, "PYTHONPATH": os.pathsep.join(map(str, search))} if search else kept
+def failed(task: Task, error: str, seconds: float = 0.0) -> Done:
+    """An evaluation that failed, with its file."""
+    run = task.item.request.run
+    content = ResultFile(
+        family=task.item.family, status="failed", run=run, error=error, receipt={"versions": versions()}
+    )
+    write_text(task.path, encode(content))
+    return Done(item=task.item, status="failed", seconds=seconds, error=error)
+
+
+def said(error: BaseException) -> str:
+    """An error as a sentence; of one that is not ours, with its type."""
+    text = str(error)
+    if not isinstance(error, GraphgaugeError):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return " ".join(text.split())[:2000]

@@ -1,132 +1,88 @@
-"""Run a study: plan, evaluate what is not up to date, then check gates and compare."""
+"""Run a study: evaluate what is not up to date, then compare and check its gates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.kernels.threads import available_threads
-from graphgauge.old.core.cluster import ENGINES
-from graphgauge.old.io.hashing import HashIndex
-from graphgauge.old.stats.text import several
-from graphgauge.study.claims import Claims
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.threads import available_threads
+from graphgauge.io.hashing import HashIndex, using
+from graphgauge.io.places import is_url, split_member
 from graphgauge.study.judge import Judgement, judge
-from graphgauge.study.model import BaselineRequest, Item, Study
+from graphgauge.study.model import Baseline, Item, Study
 from graphgauge.study.parse import read_study
-from graphgauge.study.plan import Plan, plan
-from graphgauge.study.pool import answered, task
-from graphgauge.study.spread import answered_on_cluster
-from graphgauge.study.store import hashes_file, sole_writer, sweep, write_failure
+from graphgauge.study.pool import Done, Task, evaluated
+from graphgauge.study.store import forget, hashes_file, refuse_foreign, sole_writer, sweep, why_outdated
 
 # More processes at once need more memory than most machines have.
-_DEFAULT_JOBS = 4
+_MOST_JOBS = 4
 
 
 @dataclass(frozen=True)
-class Done:
-    """One item evaluated in this run; `hashing` is the time in seconds to hash its inputs."""
+class Plan:
+    """What a run does: evaluations with the reason why they are not up to date, and those that are, or are left out."""
 
-    item: Item
-    path: Path
-    status: str
-    error: str | None
-    seconds: float
-    hashing: float
-
-
-@dataclass(frozen=True)
-class Share:
-    """How the cores are divided: processes × threads ≤ cores; on a cluster every thread of a worker has an item."""
-
+    to_run: tuple[tuple[Item, str], ...]
+    current: tuple[Item, ...]
+    left_out: tuple[Item, ...]
     jobs: int
     threads: int
-    scheduler: str | None = None
-
-    def __str__(self) -> str:
-        if self.scheduler is not None:
-            return f"on the cluster of {self.scheduler}"
-        return f"{self.jobs} × {several(self.threads, 'thread')}"
-
-    @classmethod
-    def of(cls, items: int, jobs: int | None, scheduler: str | None = None) -> Share:
-        if scheduler is not None:
-            if jobs is not None:
-                raise OptionError("jobs does not go with scheduler", fix="The cluster has its own workers.").about(
-                    "jobs"
-                )
-            return cls(items, 1, scheduler)
-        if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
-            raise OptionError(f"jobs is {jobs!r:.60}", fix="Pass a positive whole number, or None for at most 4.")
-        cores = available_threads()
-        processes = max(1, min(jobs or _DEFAULT_JOBS, cores, items))
-        return cls(processes, cores // processes)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Everything that one run did. `judgement` is None if `--only` left out results that are not up to date."""
+    """What a run has done; `judgement` is None if `only` left out results that are not up to date."""
 
     study: Study
     plan: Plan
-    share: Share
-    done: tuple[Done, ...]
-    judgement: Judgement | None
-
-    @property
-    def failed(self) -> list[Done]:
-        return [done for done in self.done if done.status == "failed"]
+    done: tuple[Done, ...] = ()
+    judgement: Judgement | None = None
+    failed: tuple[Done, ...] = field(default=())
 
     @property
     def exit_code(self) -> int:
-        if self.failed or (self.judgement is not None and self.judgement.incomplete):
+        """0, 1 if a gate has not passed, 4 if an evaluation or a comparison failed."""
+        if self.failed or (self.judgement is not None and self.judgement.is_incomplete):
             return 4
-        return 1 if self.judgement is not None and not self.judgement.passed else 0
+        return 0 if self.judgement is None or all(each.passed for each in self.judgement.gates) else 1
 
 
 def run(
     path: str | Path,
     *,
-    jobs: int | None = None,
     only: str | None = None,
+    jobs: int | None = None,
     rehash: bool = False,
     debug: bool = False,
-    engine: str = ENGINES[0],
-    scheduler: str | None = None,
-    on_plan: Callable[[Study, Plan, Share], None] = lambda study, plan, share: None,
+    on_plan: Callable[[Study, Plan], bool] = lambda study, plan: True,
     on_done: Callable[[Done], None] = lambda done: None,
 ) -> Outcome:
-    r"""Bring all results of a study up to date in worker processes, and judge them.
-
-    `only` is a pattern of evaluations to run; `rehash` reads every input again instead of trusting size and time.
-    `on_plan` is called before anything is evaluated or imported, `on_done` after each evaluation.
+    r"""Bring all results of a study up to date in worker processes, compare them, and check the gates.
 
     Parameters
     ----------
     path
         The study, a TOML file.
-    jobs
-        Number of worker processes; by default one per core.
     only
         A pattern of evaluations, such as `ranking/*`.
+    jobs
+        Number of worker processes; by default one per core, and at most 4.
     rehash
-        Whether to read every input again.
+        Whether every input is read again, even if its size and times have not changed.
     debug
-        Whether failures are reported with their tracebacks.
-    engine
-        Where items are evaluated: `local`, in processes of this run, or `dask`, on a Dask cluster.
-    scheduler
-        With the engine `dask`, the address of a scheduler, whose workers see the study under the same path. By default
-        a cluster of `jobs` processes runs for as long as the study.
-    on_plan, on_done
-        Functions to call.
+        Whether failures print their tracebacks.
+    on_plan
+        Called before anything is evaluated or imported; nothing is if it returns False.
+    on_done
+        Called after each evaluation.
 
     Returns
     -------
     Outcome
-        What was evaluated, what failed, and the judgement of all comparisons and gates.
+        What was evaluated, what failed, and what comparisons and gates say.
 
     Raises
     ------
@@ -137,7 +93,7 @@ def run(
     --------
     >>> from pathlib import Path
     >>> import numpy as np
-    >>> from graphgauge import stats, study
+    >>> from graphgauge import study
     >>> np.save("pos.npy", [0.9, 0.4])
     >>> np.save("neg.npy", [[0.7, 0.1], [0.8, 0.3]])
     >>> lines = [
@@ -146,57 +102,94 @@ def run(
     ... ]
     >>> _ = Path("study.toml").write_text("\n".join(lines))
     >>> outcome = study.run("study.toml", jobs=1)
-    >>> outcome.failed, stats.read_runs("results").methods
-    ([], ['ours'])
+    >>> outcome.failed, outcome.exit_code
+    ((), 0)
     """
-    one_of("engine", engine, ENGINES)
-    if scheduler is not None and engine != "dask":
-        raise OptionError("scheduler needs engine dask", fix="Give both, or neither.").about("scheduler")
     study = read_study(path)
-    for request in study.gates:
-        if isinstance(request.gate, BaselineRequest) and not request.gate.against.exists():
-            raise InputError(
-                "no such file or folder", where=str(request.gate.against), fix="A gate names it as against."
-            )
+    _require_baselines(study)
+    return execute(study, only=only, jobs=jobs, rehash=rehash, debug=debug, on_plan=on_plan, on_done=on_done)
+
+
+def execute(
+    study: Study,
+    *,
+    only: str | None = None,
+    jobs: int | None = None,
+    rehash: bool = False,
+    debug: bool = False,
+    on_plan: Callable[[Study, Plan], bool] = lambda study, plan: True,
+    on_done: Callable[[Done], None] = lambda done: None,
+) -> Outcome:
+    """Run a study that was read; the options are those of `run`."""
     with sole_writer(study.results):
-        claims = Claims(study)
-        claims.refuse_foreign()
+        refuse_foreign(study)
         sweep(study)
         kept = hashes_file(study.results)
         index = HashIndex(study.folder) if rehash else HashIndex.load(study.folder, kept)
-        planned = plan(study, index, only)
+        with using(index):
+            plan = planned(study, only, jobs)
         index.save(kept)
-        share = Share.of(len(planned.to_run), jobs, scheduler)
-        on_plan(study, planned, share)
+        if not on_plan(study, plan):
+            return Outcome(study, plan)
+        if plan.to_run:
+            forget(study)
         done = []
-        claims.make()
-        if planned.to_run:  # remove outdated comparisons and gates
-            claims.forget_judged()
+        for each in evaluated([_task(item, study, debug) for item, _ in plan.to_run], plan.jobs, plan.threads):
+            done.append(each)
+            on_done(each)
+        failed = tuple(each for each in done if each.status == "failed")
+        complete = not plan.left_out or all(why_outdated(item, study) is None for item in plan.left_out)
+        return Outcome(study, plan, tuple(done), judge(study) if complete else None, failed)
+
+
+def planned(study: Study, only: str | None, jobs: int | None) -> Plan:
+    """What there is to do."""
+    if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
+        raise OptionError(f"jobs is {jobs!r:.60}", fix="Pass a positive whole number, or None for at most 4.")
+    chosen = [item for item in study.items if only is None or _matches(item, only)]
+    if not chosen:
+        examples = ", ".join(item.label for item in study.items[:3])
+        raise OptionError(f"no evaluation matches {only!r:.80}", fix=f"There are {examples} …")
+    reasons = {item.path(Path()): why_outdated(item, study) for item in chosen}
+    to_run = tuple((item, why) for item in chosen if (why := reasons[item.path(Path())]) is not None)
+    current = tuple(item for item in chosen if reasons[item.path(Path())] is None)
+    left_out = tuple(item for item in study.items if item.path(Path()) not in reasons)
+    cores = available_threads()
+    processes = max(1, min(jobs or _MOST_JOBS, max(cores, jobs or 1), len(to_run)))
+    return Plan(to_run, current, left_out, processes, max(1, cores // processes))
+
+
+def missing_files(study: Study, items: Iterable[Item]) -> list[str]:
+    """The inputs that are not there."""
+    missing: dict[str, None] = {}
+    for item in items:
         try:
-            for entry in _evaluated(study, planned, share, index, debug, engine):
-                done.append(entry)
-                on_done(entry)
-        finally:
-            index.save(kept)
-        for entry in done:
-            if entry.status == "failed" and not entry.path.exists():  # not even the failure could be written
-                raise InputError(f"{entry.item}: {entry.error}".removesuffix("."), fix="Run the study again.")
-        judgement = None if planned.left_out else judge(study)
-    return Outcome(study, planned, share, tuple(done), judgement)
+            names = [split_member(text)[0] for _, text in item.request.files(study.folder) if not is_url(text)]
+        except InputError as error:
+            missing[error.where or str(error)] = None
+            continue
+        missing |= {name: None for name in names if not (study.folder / name).exists()}
+    return list(missing)
 
 
-def _evaluated(study: Study, planned: Plan, share: Share, index: HashIndex, debug: bool, engine: str) -> Iterator[Done]:
-    steps, kept = planned.to_run, hashes_file(study.results)
-    tasks = [
-        task(step.item, study.folder, step.path, threads=share.threads, hashes=kept, file=study.path.name, debug=debug)
-        for step in steps
-    ]
-    spread = partial(answered_on_cluster, scheduler=share.scheduler) if engine == "dask" and tasks else answered
-    for place, answer in spread(tasks, jobs=share.jobs, threads=share.threads):
-        step = steps[place]
-        status = answer["status"]
-        if status == "lost":  # the process can no longer report it
-            status = "failed"
-            write_failure(step.item, step.path, answer["error"], {})
-        index.add(answer["hashes"])
-        yield Done(step.item, step.path, status, answer["error"], answer["seconds"], answer["hashing"])
+def _task(item: Item, study: Study, debug: bool) -> Task:
+    return Task(
+        item=item,
+        folder=study.folder,
+        path=item.path(study.results),
+        hashes=hashes_file(study.results),
+        ignore=tuple(study.ignore),
+        debug=debug,
+    )
+
+
+def _matches(item: Item, pattern: str) -> bool:
+    """Whether a pattern is that of the label, or of its beginning."""
+    return fnmatchcase(item.label, pattern) or fnmatchcase(item.label, f"{pattern.rstrip('/')}/*")
+
+
+def _require_baselines(study: Study) -> None:
+    for table in study.gates:
+        if isinstance(table.gate, Baseline) and not (study.folder / table.gate.against).exists():
+            where = str(study.folder / table.gate.against)
+            raise InputError("no such file or folder", where=where, fix="A gate names it as against.")

@@ -21,15 +21,11 @@ from graphgauge.old.core.gates import GateOutcome
 from graphgauge.old.core.result import Evaluation
 from graphgauge.old.core.schema import read_result, write_result
 from graphgauge.old.core.state import load_state, save_state
-from graphgauge.old.io.hashing import HashIndex
 from graphgauge.old.ranking.drawn import EntityQueries
 from graphgauge.old.ranking.triples import SIDES
 from graphgauge.old.stats import compare
-from graphgauge.study import run as run_study
-from graphgauge.study import verify
 from graphgauge.study.parse import read_study
-from graphgauge.study.pool import task
-from graphgauge.study.worker import perform
+from graphgauge.study.pool import Task, perform
 
 RNG = np.random.default_rng(3)
 N, M = 700, 60
@@ -937,10 +933,7 @@ def test_files_commands_and_studies_give_the_same_bits(form: str, folder: Path) 
         "\n".join([*lines, *(f"{key} = {toml(value)}" for key, value in values.items())])
     )
     (item,) = read_study("study.toml").items
-    assert (
-        perform(task(item, folder, folder / "s.json", threads=1, hashes=folder / "h"), HashIndex(folder))["error"]
-        is None
-    )
+    assert perform(Task(item=item, folder=folder, path=folder / "s.json", hashes=folder / "h")).error is None
     assert facts(read_result("s.json")) == expected
 
 
@@ -994,25 +987,6 @@ def test_a_run_of_the_command_goes_on(folder: Path) -> None:
     first = ranking.evaluate_files(**values, max_queries=50)
     assert first.options["until"]["read"] == 50
     assert facts(ranking.evaluate_files(**values)) == facts(until(within={"mrr": 0.1}, **LABELLED))
-
-
-def test_a_result_that_went_on_with_another_aim_is_not_called_drifted(folder: Path) -> None:
-    for width in ("0.15", "0.08"):
-        words = [
-            *flags(EMBEDDED),
-            "--until",
-            f"mrr ± {width}",
-            "--until-state",
-            "s.npz",
-            "--quiet",
-            "-o",
-            "results/a.json",
-        ]
-        done = CliRunner().invoke(family_command("ranking"), words)
-        assert done.exit_code == 0, done.output
-    (verdict,) = verify(folder / "results", jobs=1)
-    assert verdict.status == "unchecked"
-    assert "went on from a saved run that asked for something else (mrr ± 0.15 at 0.95)" in verdict.detail
 
 
 def test_weights_of_any_scale() -> None:
@@ -1139,31 +1113,6 @@ def test_what_a_callback_must_not_do(case: str) -> None:
     function, message = CALLBACKS[case]
     with pytest.raises(InputError, match=message):
         ranking.rank_until(score_query=function, n_queries=50, within={"mrr": 0.1})
-
-
-@pytest.mark.slow
-def test_adaptive_results_are_recomputed(folder: Path) -> None:
-    """Results of a study, and of a command whose saved run is neither read nor written again."""
-    head = ["schema = 1", "[[evaluate]]", 'family = "ranking"', 'dataset = "d"']
-    given = [f"{key} = {toml(value)}" for key, value in EMBEDDED.items()]
-    assisted = ['method = "m"', 'until = ["gates", "mrr ± 0.1"]', 'assist = ["relation"]', "seed = 4"]
-    pair = ['method = "p"', 'until = "difference"', 'against = {queries_emb = "worse.npy"}']
-    text = [*head, *assisted, *given, *head[1:], *pair, *given, "[[gate]]", 'require = "mrr >= 0.1"', 'method = "m"']
-    (folder / "study.toml").write_text("\n".join(text))
-    run_study("study.toml", jobs=1)
-    words = [*flags(EMBEDDED), "--until", "mrr ± 0.1", "--until-state", "state.npz", "--quiet"]
-    done = CliRunner().invoke(family_command("ranking"), [*words, "-o", "results/c.json"])
-    assert done.exit_code == 0, done.output
-    saved = (folder / "state.npz").read_bytes()
-    verdicts = verify(folder / "results", jobs=1)
-    assert len(verdicts) == 3
-    assert not any(verdict.mismatch for verdict in verdicts)
-    assert (folder / "state.npz").read_bytes() == saved
-    path = next((folder / "results" / "m").rglob("*.json"))
-    content = json.loads(path.read_text())
-    content["options"]["until"]["read"] += 1
-    path.write_text(json.dumps(content))
-    assert sum(bool(verdict.mismatch) for verdict in verify(folder / "results", jobs=1)) == 1
 
 
 def test_two_models_made_by_factories(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from graphgauge.audit.outcome import ignored_in
-from graphgauge.audit.runs import checks
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.old.audit.outcome import ignored_in
+from graphgauge.old.audit.runs import checks
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.family import family_names
 from graphgauge.old.core.findings import RUNS, SEVERITIES, Check, Finding, Found, findings_grid
