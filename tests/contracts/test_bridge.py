@@ -9,7 +9,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from graphgauge import forecasting, generation, load, ranking
+from graphgauge import generation, load, ranking
 from graphgauge.core.content import ResultFile
 from graphgauge.core.sealed import json_schema
 from graphgauge.old import recovery
@@ -28,7 +28,6 @@ EVALUATIONS = {
     "items": lambda: ranking.evaluate(POS, NEG, keep="items"),
     "empty": lambda: ranking.evaluate(np.empty(0), np.empty((0, 3))),
     "findings": lambda: ranking.evaluate(np.zeros(3), np.zeros((3, 4)), ties="optimistic"),
-    "forecasts": lambda: forecasting.evaluate(SERIES, SERIES + 0.1),
     "graphs": lambda: recovery.evaluate([[0, 1], [0, 0]], [[0, 1], [1, 0]]),
     "boards": lambda: generation.evaluate(real=np.eye(6, dtype=bool), generated=np.eye(6, dtype=bool)),
     "special numbers": lambda: Evaluation(

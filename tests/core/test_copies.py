@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphgauge import forecasting, generation, ranking
+from graphgauge import generation, ranking
 from graphgauge.old import recovery
 from graphgauge.old.core.result import Evaluation
 from graphgauge.old.core.schema import dumps, evaluation_to_dict
@@ -35,7 +35,6 @@ MADE: dict[str, Callable[[], Evaluation]] = {
     "ranking with items": lambda: ranking.evaluate(POS, NEG, groups=GROUPS, keep="items"),
     "ranking of files": ranked_files,
     "recovery": lambda: recovery.evaluate(np.eye(4, k=1), np.abs(NEG[:4, :4])),
-    "forecasting": lambda: forecasting.evaluate(TRUE, PRED, std=np.abs(PRED) + 1),
     "generation": lambda: generation.evaluate(real=BITS[0], generated=BITS[1], resamples=20, permutations=20),
 }
 

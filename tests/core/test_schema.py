@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphgauge import forecasting, ranking
+from graphgauge import ranking
 from graphgauge.core.errors import InputError
 from graphgauge.old.core.result import Evaluation, Table
 from graphgauge.old.core.schema import (
@@ -46,19 +46,6 @@ def test_an_edited_file_ends_commands_with_3_and_verify_with_1(tmp_path: Path) -
         assert done.returncode == code, done.stderr
         assert "x.json" in done.stdout + done.stderr
         assert "root does not match" in done.stdout + done.stderr
-
-
-def test_every_level_has_its_kind() -> None:
-    rng = np.random.default_rng(0)
-    y, mean = rng.normal(size=(2, 40, 3))
-    found = forecasting.evaluate(y, mean, std=np.ones((40, 3)), axes=("time", "node"))
-    kinds = {level.name: level.kind for result in found.values() for level in result.levels}
-    assert {name: kind for name, kind in kinds.items() if kind != "ideal"} == {
-        "zero forecast": "chance",
-        "mean of the truth": "baseline",
-        "one Gaussian with the truth's moments": "baseline",
-    }
-    assert all(name.startswith("perfect forecaster") for name, kind in kinds.items() if kind == "ideal")
 
 
 @given(st.floats())

@@ -125,6 +125,7 @@ def forecasts() -> None:
     mean, std = y + draw.normal(size=y.shape), np.ones(y.shape)
     for name, values in (("y", y), ("mean", mean), ("std", std)):
         np.save(f"{name}.npy", values)
+    np.save("true.npy", y)
     time, horizon, node = (index.ravel() for index in np.indices(y.shape))
     columns = {"id": node, "time": time, "horizon": horizon + 1, "y": y.ravel(), "mean": mean.ravel()}
     parquet.write_table(pa.table({**columns, "std": std.ravel()}), "forecasts.parquet")

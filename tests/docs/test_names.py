@@ -28,7 +28,7 @@ from graphgauge.old.core.result import Evaluation, Result
 
 COPIED_FROM = [DOCS / "quickstart.md", DOCS / "conventions.md", ROOT / "README.md", DOCS / "index.md"]
 FAMILIES = {name: importlib.import_module(f"graphgauge.{name}") for name in BUILT_IN}
-STATES = [FAMILIES["ranking"].RankingState, FAMILIES["forecasting"].ForecastState]
+STATES = [FAMILIES["ranking"].RankingState]
 COMING_FROM = DOCS / "coming_from.md"
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 

@@ -92,7 +92,6 @@ SHOWN_BY = {
     "evolution.NietzscheEvaluationSuite": "evolution.EvaluationSuite",
     "explanation.OwnAnswers": "explanation.from_pyg",
     "explanation.PyGModel": "explanation.explain_pyg",
-    "forecasting.DieboldMariano": "forecasting.compare",
     "generation.Molecules": "generation.evaluate_molecules",
     "generation.SampleComparison": "generation.compare_samples",
     "stats.Design": "stats.compare",

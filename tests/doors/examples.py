@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphgauge.forecasting.from_files import Columns as TableColumns
 from graphgauge.old.core.family import BUILT_IN, Family, family
 from graphgauge.old.core.fields import (
     Choice,
@@ -51,8 +50,6 @@ def example(field: Field) -> Any:
         return 2
     if isinstance(kind, Columns):
         return {"source": "from", "target": "to"}
-    if isinstance(kind, TableColumns):
-        return {"id": "sensor", "y": "speed"}
     if isinstance(kind, Texts | Files):
         return ("absent.npy",)
     if isinstance(kind, NamedFiles):
@@ -68,7 +65,7 @@ def arguments(declared: Family, values: dict[str, Any]) -> list[str]:
         field = declared.fields[name]
         if isinstance(field.kind, Flag):
             found += [field.flag] if value else []
-        elif isinstance(field.kind, Columns | TableColumns):
+        elif isinstance(field.kind, Columns):
             found.append(f"{field.flag}={','.join(f'{role}={column}' for role, column in value.items())}")
         elif isinstance(value, dict):
             found += [f"{field.flag}={key}={part}" for key, part in value.items()]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphgauge import forecasting, generation, ranking
+from graphgauge import generation, ranking
 from graphgauge.cli.app import cli
 from graphgauge.core.errors import OptionError
 from graphgauge.old.engines.merge import merge_files
@@ -50,7 +50,6 @@ CALLS = {
     "ranking": lambda out: ranking.evaluate_files(
         pos_scores="pos.npy", neg_scores="neg.npy", save_state=out("pos.npy")
     ),
-    "forecasting": lambda out: forecasting.evaluate_files(true="neg.npy", pred="neg.npy", save_state=out("neg.npy")),
     "generation": lambda out: generation.evaluate_files(generated="bits.npy", save_table=out("bits.npy")),
     "merge": lambda out: merge_files(states=["state.npz"], save=out("state.npz")),
 }

@@ -25,7 +25,7 @@ from tests.evolution.conftest import block_graph
 from tests.evolution.test_log import stored
 from tests.explanation.brute import Weighted, random_explanations
 
-from graphgauge import evolution, explanation, forecasting, generation, ranking
+from graphgauge import evolution, explanation, generation, ranking
 from graphgauge.core.errors import GraphgaugeError
 from graphgauge.old import recovery
 from graphgauge.old.cli.family import family_command
@@ -202,17 +202,6 @@ def _lists() -> dict[str, Any]:
     }
 
 
-def _series() -> dict[str, Any]:
-    truth = RNG.normal(size=(N, 2, 3))
-    return {"true": truth, "pred": truth + RNG.normal(size=truth.shape), "std": RNG.uniform(0.5, 2, truth.shape)}
-
-
-def _forecast(**given: Any) -> Evaluation:
-    given.pop("save_state", None)
-    renamed = {"true": "y_true", "pred": "y_pred"}
-    return forecasting.evaluate(**{renamed.get(name, name): value for name, value in given.items()})
-
-
 def _graphs() -> dict[str, Any]:
     return {"true": np.triu(RNG.random((6, 6)) < 0.4, 1).astype(float), "pred": np.abs(RNG.normal(size=(6, 6)))}
 
@@ -269,23 +258,6 @@ def _filtered() -> dict[str, Any]:
 
 def _rank_filtered(queries_emb: Any, relations: Any, known_values: Any, known_offsets: Any, **given: Any) -> Evaluation:
     return _rank_all((queries_emb, relations), known=(known_values, known_offsets), **given)
-
-
-def _quantiles() -> dict[str, Any]:
-    truth = RNG.normal(size=(N, 2, 3))
-    return {"true": truth, "quantiles": (truth + RNG.normal(size=truth.shape))[..., None] + np.array([-1.5, 0, 1.5])}
-
-
-def _members() -> dict[str, Any]:
-    truth = RNG.normal(size=(N, 2, 3))
-    return {"true": truth, "samples": truth[..., None] + RNG.normal(size=(*truth.shape, 7))}
-
-
-def _long_table(folder: Path) -> None:
-    rows = ["id,time,horizon,y,mean,std"]
-    for (time, step, node), y in np.ndenumerate(RNG.normal(size=(N, 2, 3))):
-        rows.append(f"n{node},{time},{step + 1},{y},{y + 0.5 * (-1) ** time},{1 + 0.1 * node}")
-    (folder / "table.csv").write_text("\n".join(rows) + "\n")
 
 
 def _generated() -> dict[str, Any]:
@@ -346,10 +318,6 @@ def _explanation(table: Any = None, explanations: Any = None, **given: Any) -> E
     return explanation.evaluate(model, explanation.read_explanations(explanations), **asked, **given)
 
 
-def _points() -> dict[str, Any]:
-    return {name: value for name, value in _series().items() if name != "std"}
-
-
 def _growth(folder: Path) -> None:
     graph = block_graph()
     stored(folder / "log", graph)
@@ -390,8 +358,6 @@ DATA = {
             fixed={"n_entities": 9},
         ),
         Data("recovery", _graphs(), library=_recovery),
-        Data("forecasting point", _points(), library=_forecast),
-        Data("forecasting std", _series(), library=_forecast),
         Data("ranking mask", _masked(), {"groups": {"kind": "kind.txt"}}, _with_groups, _write_groups),
         Data("ranking offsets", _ragged(), library=ranking.evaluate),
         Data(
@@ -402,9 +368,6 @@ DATA = {
         ),
         Data("ranking filtered", _filtered(), library=_rank_filtered, fixed={"score": "distmult"}),
         Data("recovery lists", {}, {"true": "true.json", "pred": "pred.json"}, _from_json, _listed_graphs),
-        Data("forecasting quantiles", _quantiles(), library=_forecast, fixed={"levels": (0.1, 0.5, 0.9)}),
-        Data("forecasting samples", _members(), library=_forecast),
-        Data("forecasting table", {}, {"table": "table.csv"}, prepare=_long_table),
         Data("generation", _generated(), library=_generation, fixed=_FEW_DRAWS),
         Data(
             "generation conditions",
@@ -566,8 +529,7 @@ def by_shards(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str
             each = len(array) // N  # negatives of a pool are more than the positives
             np.save(folder / f"{key}-{part}.npy", array[each * rows.start : each * rows.stop])
         cut = {key: (f"{key}-{part}.npy",) for key in data.arrays}
-        start = {"start": part * N // 2} if data.declared.name == "forecasting" else {}
-        data.declared.evaluate_files(**cut, **start, **chosen, save_state=f"{part}.npz")
+        data.declared.evaluate_files(**cut, **chosen, save_state=f"{part}.npz")
     return told(merge_files(states=["0.npz", "1.npz"], **of_state))
 
 
@@ -577,9 +539,7 @@ _MERGED = ("k", "ties", "metrics", "confidence", "nan")
 def by_dask(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str, Any]) -> Outcome:
     array = pytest.importorskip("dask.array")
     blocks = {key: array.from_array(value, chunks=N // 3) for key, value in data.arrays.items()}
-    renamed = {"true": "y_true", "pred": "y_pred"} if data.declared.name == "forecasting" else {}
-    given = {renamed.get(key, key): value for key, value in blocks.items()}
-    return told(dask_engine.evaluate(data.declared.name, **given, **chosen))
+    return told(dask_engine.evaluate(data.declared.name, **blocks, **chosen))
 
 
 class Refused(Exception):
@@ -703,7 +663,7 @@ def test_every_declared_form_is_here() -> None:
 
 
 @pytest.mark.parametrize("door", [by_shards, by_dask], ids=["shards", "dask"])
-@pytest.mark.parametrize("name", ["ranking matrix", "ranking pool", "forecasting point", "forecasting std"])
+@pytest.mark.parametrize("name", ["ranking matrix", "ranking pool"])
 def test_parts_give_what_the_whole_gives(name: str, door: Callable[..., Outcome], root: Path) -> None:
     """Counts to the last bit, sums to rounding; what the whole refuses, the parts refuse."""
     data = DATA[name]

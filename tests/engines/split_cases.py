@@ -117,37 +117,6 @@ def triples(folder):
     return {**paths, "score": "distmult", "keep": "items"}
 
 
-def forecast(folder, **more):
-    rng = np.random.default_rng(10)
-    for number, steps in enumerate((6, 4, 7)):
-        shape = steps, 3, 5
-        truth = rng.normal(0, 1, shape)
-        arrays = {
-            "true": truth,
-            "pred": truth + rng.normal(0, 0.5, shape),
-            **{k: v(rng, truth) for k, v in more.items()},
-        }
-        saved(folder, **{f"{name}-{number}": array for name, array in arrays.items()})
-    return {name: str(folder / f"{name}-*.npy") for name in ("true", "pred", *more)}
-
-
-def gaussian(folder):
-    return {**forecast(folder, std=lambda rng, truth: rng.uniform(0.3, 1, truth.shape)), "by": ["horizon", "node"]}
-
-
-def ensemble(folder):
-    given = forecast(folder, samples=lambda rng, truth: truth[..., None] + rng.normal(0, 1, (*truth.shape, 8)))
-    return {name: given[name] for name in ("true", "samples")}
-
-
-def quantiles(folder):
-    def spread(rng, truth):
-        return np.sort(truth[..., None] + rng.normal(0, 1, (*truth.shape, 3)), axis=-1)
-
-    given = forecast(folder, quantiles=spread)
-    return {**{name: given[name] for name in ("true", "quantiles")}, "levels": [0.1, 0.5, 0.9]}
-
-
 MODEL = """
 import numpy as np
 
@@ -177,9 +146,5 @@ CASES = {
     ("ranking", "top-k"): topk,
     ("ranking", "recommender"): recommender,
     ("ranking", "triples"): triples,
-    ("forecasting", "points"): forecast,
-    ("forecasting", "gaussian"): gaussian,
-    ("forecasting", "quantiles"): quantiles,
-    ("forecasting", "samples"): ensemble,
     ("recovery", "stack"): stack,
 }

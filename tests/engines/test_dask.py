@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphgauge import forecasting, ranking
+from graphgauge import ranking
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.old.engines.dask import evaluate, state
 
@@ -101,24 +101,6 @@ def test_a_query_in_two_blocks_is_refused(rng):
         evaluate("ranking", scores=da.from_array(rng.normal(size=20), chunks=7), labels=queries % 2, queries=queries)
 
 
-@pytest.mark.parametrize("axes", [("time", "horizon", "node"), ("node", "time"), ("horizon", "node", "time")])
-def test_forecasts_know_when_their_blocks_happened(rng, axes):
-    sizes = {"time": 120, "horizon": 3, "node": 4}
-    shape = tuple(sizes[name] for name in axes)
-    y, mean = rng.normal(size=shape), rng.normal(size=shape)
-    std = np.abs(rng.normal(size=shape)) + 0.5
-    chunks = tuple(35 if name == "time" else 2 for name in axes)
-    metrics = ["mae", "rmse", "nll", "crps", "coverage", "r2"]
-    found = evaluate("forecasting", da.from_array(y, chunks=chunks), mean, std=std, axes=axes, metrics=metrics)
-    expected = forecasting.evaluate(y, mean, std=std, axes=axes, metrics=metrics)
-    assert list(found) == list(expected)
-    for key, result in expected.items():
-        # The contract: within an ulp over different shardings.
-        np.testing.assert_array_max_ulp(np.float64(found[key].value), np.float64(result.value), maxulp=1)
-        np.testing.assert_allclose(tuple(found[key].interval), tuple(result.interval), rtol=1e-9)
-        assert found[key].interval.method == result.interval.method
-
-
 def test_the_state_of_the_whole_can_be_saved_on_a_worker(scores, tmp_path):
     pos, neg = scores
     whole = state("ranking", da.from_array(pos, chunks=30), neg)
@@ -150,7 +132,6 @@ def test_a_part_that_is_computed_twice_gives_the_same(scores, scheduler):
         (lambda pos, neg: evaluate("ranking", pos, neg, keep="items"), OptionError, "ids="),
         (lambda pos, neg: evaluate("ranking", pos, neg, neg), OptionError, "positional"),
         (lambda pos, neg: evaluate("recovery", pos, neg), InputError, "recovery cannot be merged"),
-        (lambda pos, neg: evaluate("forecasting", pos, pos, axes=("node",)), OptionError, "Name time"),
         (lambda pos, neg: evaluate("ranking", pos, neg, groups=5), InputError, "labels under a name"),
         (lambda pos, neg: evaluate("ranking", pos, neg, groups={"side": np.ones(7, int)}), InputError, "groups.side"),
     ],

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from graphgauge import forecasting, ranking
+from graphgauge import ranking
 from graphgauge.core.errors import InputError
 from graphgauge.old.engines.distributed import merged
 
@@ -22,7 +22,7 @@ import json, sys
 import numpy as np
 import torch.distributed as dist
 sys.path.insert(0, sys.argv[6])
-from graphgauge import forecasting, ranking
+from graphgauge import ranking
 from graphgauge.old.engines.distributed import merged
 
 rank, world, store, data = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], np.load(sys.argv[4])
@@ -40,13 +40,7 @@ before = ranks.n
 whole = merged(ranks)
 assert (ranks.n, whole.n) == (before, len(data["pos"]))  # what this process counted is left alone
 
-steps = np.array_split(np.arange(len(data["y"])), world)[rank]
-series = forecasting.ForecastState(axes=("time", "node"))
-if len(steps):
-    given = {name: put(data[name][steps]) for name in ("y", "mean", "std")}
-    series.update(given["y"], given["mean"], std=given["std"], start=int(steps[0]))
 answers = {key: result.value for key, result in whole.evaluate().items()}
-answers |= {key: result.value for key, result in merged(series).evaluate(metrics=["mae", "rmse", "crps"]).items()}
 if sys.argv[5] == "device":
     assert simulated.copied > 0  # counted there
 twice = None
@@ -65,9 +59,6 @@ def data(rng):
         "pos": rng.normal(1, 1, 200).round(1),
         "neg": rng.normal(0, 1, (200, 9)).round(1),
         "side": rng.integers(0, 2, 200),
-        "y": rng.normal(size=(90, 4)),
-        "mean": rng.normal(size=(90, 4)),
-        "std": np.abs(rng.normal(size=(90, 4))) + 0.5,
     }
 
 
@@ -103,13 +94,8 @@ def test_all_processes_have_the_answer_of_one(data, tmp_path, where):
     assert told[0]["answers"] == told[1]["answers"] == told[2]["answers"]
     assert all("the same everywhere" in each["twice"] for each in told)
     alone = ranking.evaluate(data["pos"], data["neg"], groups={"side": data["side"]})
-    series = forecasting.evaluate(
-        data["y"], data["mean"], std=data["std"], axes=("time", "node"), metrics=["mae", "rmse", "crps"]
-    )
     for key, result in alone.items():
         np.testing.assert_equal(told[0]["answers"][key], result.value)
-    for key, result in series.items():
-        np.testing.assert_array_max_ulp(np.float64(told[0]["answers"][key]), np.float64(result.value), maxulp=1)
 
 
 def test_without_a_process_group_it_says_so():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.engines.split_cases import CASES
 
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import OptionError
 from graphgauge.old.core.family import BUILT_IN, families, family
 from graphgauge.old.core.result import Evaluation
 
@@ -54,9 +54,7 @@ def items(evaluation):
     return columns() if callable(columns) else columns
 
 
-@pytest.mark.parametrize(
-    "key", [("ranking", "matrix"), ("ranking", "ragged"), ("forecasting", "gaussian")], ids=" ".join
-)
+@pytest.mark.parametrize("key", [("ranking", "matrix"), ("ranking", "ragged")], ids=" ".join)
 def test_saved_states_are_those_of_one_process(tmp_path, pretended, key):
     given = CASES[key](tmp_path)
     for engine in ("local", "dask"):
@@ -116,28 +114,6 @@ def test_every_family_has_the_engine_or_says_no_word_of_it(declared):
     assert ("engine" in declared.fields) == bool(declared.splits)
 
 
-@pytest.mark.parametrize("how", ["missing", "truncated", "dtype", "width", "copied", "length"])
-def test_bad_shards_of_forecasts_are_refused_by_name_before_a_task_is_sent(tmp_path, pretended, how):
-    given = CASES["forecasting", "points"](tmp_path)
-    target = tmp_path / "pred-1.npy"
-    array = np.load(target)
-    if how == "missing":
-        target.unlink()
-    elif how == "truncated":
-        target.write_bytes(target.read_bytes()[:-50])
-    elif how == "copied":
-        for name in ("true", "pred"):
-            np.save(tmp_path / f"{name}-2.npy", np.load(tmp_path / f"{name}-1.npy"))
-    else:
-        changed = {"dtype": array.astype(np.float32), "width": array[..., :4], "length": array[:3]}
-        np.save(target, changed[how])
-    # Counterparts are counted, and the counts tell which array is short of one.
-    named = "--pred|pred" if how in ("missing", "length") else r"(pred|true)-[12]\.npy"
-    with pytest.raises(InputError, match=named):
-        family("forecasting").evaluate_files(**given, engine="dask")
-    assert PretendedCrew.sent == 0
-
-
 def test_unsorted_queries_are_refused(tmp_path, pretended):
     given = CASES["ranking", "flat"](tmp_path)
     queries = np.load(given["queries"])
@@ -152,7 +128,3 @@ def test_one_graph_and_one_file_are_refused(tmp_path, pretended):
         np.save(stack[name], np.load(stack[name])[0])
     with pytest.raises(OptionError, match="this is one graph"):
         family("recovery").evaluate_files(**stack, engine="dask")
-    forecast = CASES["forecasting", "points"](tmp_path)
-    whole = {name: path.replace("*", "0") for name, path in forecast.items()}
-    with pytest.raises(OptionError, match="shards of time"):
-        family("forecasting").evaluate_files(**whole, engine="dask")

@@ -187,7 +187,7 @@ def _forecasts(path: Path) -> None:
 
     state = ForecastState()
     true = np.random.default_rng(0).normal(size=(20, 2, 3))
-    state.update(true, true + 0.1)
+    state.update(true, true + 0.1, start=0)
     state.save(path)
 
 

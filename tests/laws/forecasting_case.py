@@ -10,10 +10,10 @@ import numpy as np
 from hypothesis import strategies as st
 from tests.laws.cases import Case, Inputs
 
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.metric import Metric
 from graphgauge.forecasting import ForecastState, evaluate
 from graphgauge.forecasting.metrics import Percent
-from graphgauge.old.core.metric import Metric
-from graphgauge.old.core.result import Evaluation
 
 LARGEST = 16
 NODES = 3
@@ -75,8 +75,11 @@ class ForecastingCase(Case):
         return [self.taken(inputs, slice(start, stop)) | {"start": start} for start, stop in pairs]
 
     def state(self, inputs: Inputs | None) -> ForecastState:
-        state = ForecastState(**self.options)
-        return state if inputs is None else state.update(**inputs)
+        state = ForecastState(**self.options, metrics=list(self.entries))
+        return state if inputs is None else state.update(**self.whole(inputs))
+
+    def whole(self, inputs: Inputs) -> Inputs:
+        return {"start": 0, **inputs}
 
     def evaluate_state(self, state: ForecastState, inputs: Inputs) -> Evaluation:
         return state.evaluate(metrics=list(self.entries))
@@ -102,7 +105,7 @@ class PointCase(ForecastingCase):
 class ScaledCase(ForecastingCase):
     name = "forecasting-scaled"
     needs = ("scaled",)
-    options = {"naive": NAIVE, "season": 2}  # noqa: RUF012
+    options = {"history": NAIVE, "season": 2}  # noqa: RUF012
     size = (30_000, 12, NODES)
 
     def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
@@ -121,8 +124,8 @@ class GaussianCase(ForecastingCase):
 
 class ScaledGaussianCase(GaussianCase):
     name = "forecasting-scaled-gaussians"
-    needs = ("root_scaled", "scaled_scores")
-    options = {"naive": NAIVE}  # noqa: RUF012
+    needs = ("scaled", "scaled_intervals")
+    options = {"history": NAIVE}  # noqa: RUF012
     size = (2_000, 12, NODES)
 
     def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
@@ -148,11 +151,12 @@ class QuantileCase(ForecastingCase):
     name = "forecasting-quantiles"
     scores = ("y_true", "y_pred", "quantiles")
     needs = ("errors", "quantiles", "reliability")
+    options = {"levels": LEVELS}  # noqa: RUF012
     size = (2500, 12, 5)
 
     def arrays(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Inputs:
         quantiles = np.sort(rng.integers(0, LARGEST + 1, (*shape, len(LEVELS))).astype(float), axis=-1)
-        return super().arrays(rng, shape) | {"quantiles": quantiles, "levels": LEVELS}
+        return super().arrays(rng, shape) | {"quantiles": quantiles}
 
 
 class SampleCase(ForecastingCase):

@@ -17,7 +17,6 @@ from tests.laws.explanation_case import ExplanationCase
 from graphgauge import forecasting, generation, ranking, recovery
 from graphgauge.evolution.areas import Area
 from graphgauge.evolution.samples import Folds, Trajectory
-from graphgauge.forecasting.compare import compare as diebold_mariano
 from graphgauge.old.core.metric import Metric, metrics
 from graphgauge.old.core.metric import find as find_metric
 from graphgauge.old.core.result import Result, enclosing
@@ -155,17 +154,6 @@ def test_equal_differences_of_items_have_no_interval(n: int, scale: float) -> No
     test = paired_items(np.resize(THREE_WAYS * scale, n))
     assert test.ci is None
     assert "no interval" in str(test)
-
-
-@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
-def test_losses_that_differ_by_the_same_are_not_tested(scale: float) -> None:
-    """Errors of .2, .3, .4 against .1, .2, .3: what is left of .3 − .2 is not what is left of .2 − .1."""
-    truth, errors = np.zeros(60), np.resize([0.1, 0.2, 0.3, 0.7], 60)
-    found = diebold_mariano(truth, (errors + 0.1) * scale, errors * scale)
-    assert found.interval is None
-    assert found.reason == "the losses differ by the same at every step"
-    same = diebold_mariano(truth, (errors + 0.1 + 0.2) * scale, (errors + 0.3) * scale)
-    assert same.reason == "the losses never differ"
 
 
 numbers = st.floats(-1e6, 1e6)

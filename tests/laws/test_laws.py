@@ -65,7 +65,15 @@ def assert_same(found: Evaluation, expected: Evaluation, keys: Any) -> None:
 # ---------------------------------------------------------------- declarations
 
 
-@pytest.mark.parametrize("metric", metrics(), ids=lambda metric: f"{metric.family}-{metric.key}")
+# Families whose laws are tested in their own room.
+APART = ("prediction",)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [each for each in metrics() if each.family not in APART],
+    ids=lambda metric: f"{metric.family}-{metric.key}",
+)
 class TestDeclarations:
     def test_has_a_case(self, metric: Metric) -> None:
         assert any(case.family == metric.family and case.covers(metric) for case in CASES)

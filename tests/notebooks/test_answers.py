@@ -13,7 +13,7 @@ import pytest
 from tests.explanation.brute import Weighted, random_explanations
 
 import graphgauge
-from graphgauge import audit, evolution, explanation, forecasting, generation, ranking, stats
+from graphgauge import audit, evolution, explanation, generation, ranking, stats
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
 from graphgauge.old import recovery
 from graphgauge.old.core.findings import Found
@@ -45,9 +45,6 @@ def compared_items() -> Any:
 EVALUATIONS: dict[str, Callable[[], Evaluation]] = {
     "ranking": ranked,
     "recovery": lambda: recovery.evaluate(TRUTH, TRUTH * 0.8),
-    "forecasting": lambda: forecasting.evaluate(
-        RNG.normal(size=(8, 3, 4)), RNG.normal(size=(8, 3, 4)), std=np.ones((8, 3, 4))
-    ),
     "generation": lambda: generation.evaluate(
         generated=RNG.random((30, 5, 5)) > 0.5, real=RNG.random((40, 5, 5)) > 0.5
     ),
@@ -242,9 +239,6 @@ def test_intervals_and_levels_read() -> None:
 
 
 def test_sentences_are_shown_as_text() -> None:
-    truth = RNG.normal(size=(40, 2, 3))
-    test = forecasting.compare(truth, truth + RNG.normal(size=truth.shape), 0 * truth)
-    assert test._repr_html_().startswith("<p>Diebold–Mariano, ")
     samples = {"<i>": RNG.random((30, 9)) > 0.5, "b": RNG.random((30, 9)) > 0.3}
     (compared, *_) = generation.compare_samples(RNG.random((30, 9)) > 0.5, samples)
     assert "&lt;i&gt;" in compared._repr_html_()

@@ -16,7 +16,6 @@ from tests.peers.agreement import assert_current, peer, versions
 
 from graphgauge import forecasting
 from graphgauge.core.errors import InputError
-from graphgauge.kernels.forecast import FLOATS, error_sums
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
@@ -68,7 +67,8 @@ def test_joint_scores_are_those_of_scoringrules() -> None:
 
 
 def evaluated(data: dict[str, Any], **options: Any) -> Any:
-    return forecasting.evaluate(data["y"], data["mean"], std=data["std"], axes=("time",), **options)
+    options = {"metrics": "all", "coverage": (0.5, 0.8, 0.95), **options}
+    return forecasting.evaluate(data["y"], data["mean"], std=data["std"], **options)
 
 
 # ------------------------------------------------------------------------------------ agreement on ordinary input
@@ -162,7 +162,7 @@ def test_quantiles() -> None:
     theirs = [
         sklearn().mean_pinball_loss(data["y"], quantiles[:, place], alpha=level) for place, level in enumerate(levels)
     ]
-    ours = forecasting.pinball(data["y"], quantiles, levels)
+    ours = forecasting.pinball(data["y"], quantiles, levels=levels)
     assert ours == pytest.approx(np.mean(theirs), **CLOSE)
     scored = [
         scoringrules().quantile_score(data["y"], quantiles[:, place], level).mean()
@@ -177,7 +177,7 @@ def test_batches_of_unequal_size_are_pooled_as_torchmetrics_pools_them() -> None
     ours = forecasting.ForecastState(axes=("time",))
     for part in (slice(0, 7), slice(7, 400)):
         theirs.update(tensor(data["mean"][part]), tensor(data["y"][part]))
-        ours.update(data["y"][part], data["mean"][part])
+        ours.update(data["y"][part], data["mean"][part], start="next")
     assert ours.evaluate()["rmse"].value == pytest.approx(float(theirs.compute()), rel=1e-6)  # float32 inside
 
 
@@ -199,10 +199,9 @@ def test_means_of_scores_against_fifty_digits(dtype: str, low: int, high: int, r
         z = e / s
         nll += mp.log(s) + z * z / 2 + mp.log(2 * mp.pi) / 2
         crps += s * (z * mp.erf(z / mp.sqrt(2)) + 2 * mp.npdf(z) - 1 / mp.sqrt(mp.pi))
-    cells = [array.reshape(-1, 1, 1) for array in (np.zeros_like(error), error, std)]
-    sums, _ = error_sums(*cells, parts=("scores",))
-    assert sums.high[0, FLOATS.index("nll")] == pytest.approx(float(nll), rel=1e-13)
-    assert sums.high[0, FLOATS.index("crps")] == pytest.approx(float(crps), rel=1e-13)
+    found = forecasting.evaluate(np.zeros_like(error), error, std=std, metrics=["nll", "crps"])
+    assert found["nll"].value * len(std) == pytest.approx(float(nll), rel=1e-13)
+    assert found["crps"].value * len(std) == pytest.approx(float(crps), rel=1e-13)
 
 
 # --------------------------------------------------------------------------------------- where the results differ

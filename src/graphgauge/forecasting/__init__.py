@@ -1,8 +1,6 @@
-"""Forecasts on the nodes of a graph: how accurate they are, and whether their uncertainty is calibrated."""
+"""Forecasts on nodes: errors, calibration and coverage, with intervals over time."""
 
-from graphgauge.forecasting.compare import DieboldMariano, compare, compare_by_horizon
 from graphgauge.forecasting.evaluate import evaluate
-from graphgauge.forecasting.from_files import evaluate_files
 from graphgauge.forecasting.functions import (
     bias,
     calibration_error,
@@ -22,24 +20,23 @@ from graphgauge.forecasting.functions import (
     smape,
     wape,
 )
-from graphgauge.forecasting.long import compare_table, evaluate_table
+from graphgauge.forecasting.labelled import from_wide
+from graphgauge.forecasting.sample import Sample
 from graphgauge.forecasting.state import ForecastState
+from graphgauge.forecasting.tables import evaluate_table
 
 __all__ = [
-    "DieboldMariano",
     "ForecastState",
+    "Sample",
     "bias",
     "calibration_error",
-    "compare",
-    "compare_by_horizon",
-    "compare_table",
     "coverage",
     "crps",
     "ece",
     "ence",
     "evaluate",
-    "evaluate_files",
     "evaluate_table",
+    "from_wide",
     "interval_score",
     "mae",
     "mape",

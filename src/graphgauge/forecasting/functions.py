@@ -1,27 +1,18 @@
-"""Plain functions for arrays of any shape. They return a number; `evaluate` adds an interval and a chance level."""
+"""Plain functions for arrays of any shape. They return a number; `evaluate` adds an interval and a level of chance."""
 
 from __future__ import annotations
 
-from math import prod
-from numbers import Real
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric, is_cuda
-from graphgauge.core.errors import OptionError
-from graphgauge.forecasting import metrics as _metrics
-from graphgauge.forecasting.evaluate import evaluate, plain_value
-from graphgauge.forecasting.inputs import Batch, in_order, stored_null
-from graphgauge.forecasting.labels import matched
-from graphgauge.forecasting.options import checked_levels, probabilities
-from graphgauge.old.core.metric import Metric
-
-Percent = _metrics.Percent
+from graphgauge.core.arrays import as_numeric
+from graphgauge.forecasting.evaluate import evaluate
+from graphgauge.forecasting.metrics import Percent
 
 
 class Reading(TypedDict, total=False):
-    """How the arrays are read; the options are documented in `evaluate`."""
+    """How arrays are read; as in `evaluate`."""
 
     mask: Any
     null_value: float | None
@@ -29,280 +20,96 @@ class Reading(TypedDict, total=False):
     nan: str
 
 
+class Shares(TypedDict):
+    """The share of truths in a central interval, its level, and the difference."""
+
+    coverage: float
+    nominal_level: float
+    difference: float
+
+
 def mae(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
     """Mean absolute error.
 
-    Parameters
-    ----------
-    y_true, y_pred
-        Truth and forecast, of one shape.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        At least 0, in the unit of the truth.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> forecasting.mae([1, 2, 4], [1, 3, 2])
+    >>> mae([1, 2, 4], [1, 3, 2])
     1.0
     """
-    return _value(_metrics.mae, y_true, y_pred, **reading)
+    return _value("mae", y_true, y_pred, **reading)
 
 
 def rmse(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
     """Root of the mean squared error.
 
-    Parameters
-    ----------
-    y_true, y_pred
-        Truth and forecast, of one shape.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        At least the mean absolute error, in the unit of the truth.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> round(forecasting.rmse([1, 2, 4], [1, 3, 2]), 4)
+    >>> round(rmse([1, 2, 4], [1, 3, 2]), 4)
     1.291
     """
-    return _value(_metrics.rmse, y_true, y_pred, **reading)
+    return _value("rmse", y_true, y_pred, **reading)
 
 
 def mape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
-    """Mean of absolute error over absolute truth, over cells whose truth is not 0.
+    """Mean of absolute error over absolute truth, over cells whose truth is not 0; .25 is 25 %.
 
-    Parameters
-    ----------
-    y_true, y_pred
-        Truth and forecast, of one shape.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        At least 0, as a share: 0.25 is 25 %. NaN if all truths are 0.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> forecasting.mape([2, 0, 4], [1, 5, 4])
+    >>> mape([2, 0, 4], [1, 5, 4])
     0.25
     """
-    return _value(_metrics.mape, y_true, y_pred, **reading)
+    return _value("mape", y_true, y_pred, **reading)
 
 
 def wape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
     """Sum of absolute errors over sum of absolute truths.
 
-    Parameters
-    ----------
-    y_true, y_pred
-        Truth and forecast, of one shape.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        At least 0; 1 for the forecast that is always 0.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> round(forecasting.wape([2, 0, 4], [1, 1, 4]), 4)
-    0.3333
+    >>> wape([2, 0, 4], [1, 0, 6])
+    0.5
     """
-    return _value(_metrics.wape, y_true, y_pred, **reading)
+    return _value("wape", y_true, y_pred, **reading)
 
 
 def smape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
-    """Mean of 2·abs(error) over abs(truth) + abs(forecast).
+    """Mean of 2·abs(error) over abs(truth) + abs(forecast), from 0 to 2.
 
-    Parameters
-    ----------
-    y_true, y_pred
-        Truth and forecast, of one shape.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        In [0, 2].
-
-    Raises
-    ------
-    InputError
-        If shapes differ, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> round(forecasting.smape([2, 4], [1, 4]), 4)
-    0.3333
+    >>> smape([1, 0], [3, 0])
+    0.5
     """
-    return _value(_metrics.smape, y_true, y_pred, **reading)
+    return _value("smape", y_true, y_pred, **reading)
 
 
 def bias(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
     """Mean of forecast minus truth.
 
-    Parameters
-    ----------
-    y_true, y_pred
-        Truth and forecast, of one shape.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        Above 0 if forecasts are too high; 0 is best.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> forecasting.bias([1, 2, 4], [1, 3, 5])
-    0.6666666666666666
+    >>> bias([1, 2], [2, 5])
+    2.0
     """
-    return _value(_metrics.bias, y_true, y_pred, **reading)
+    return _value("bias", y_true, y_pred, **reading)
 
 
 def r2(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
-    """Share of the truth's variation that the forecast explains.
+    """1 − squared errors over the truth's variation about its mean.
 
-    Parameters
-    ----------
-    y_true, y_pred
-        Truth and forecast, of one shape.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        At most 1; 0 for the mean of the truth, below 0 for worse forecasts.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> round(forecasting.r2([1, 2, 4], [1, 3, 4]), 4)
-    0.7857
-    """
-    return _value(_metrics.r2, y_true, y_pred, **reading)
-
-
-def mase(
-    y_true: Any,
-    y_pred: Any,
-    naive: Any,
-    *,
-    season: int | None = None,
-    axes: Any = ("time", "node"),
-    **reading: Unpack[Reading],
-) -> float:
-    """Mean absolute error over that of the (seasonal) naive forecast in the history `naive` (time, node).
-
-    Parameters
-    ----------
-    y_true, y_pred
-        Truth and forecast, of one shape.
-    naive
-        The history (time, node) before the forecasts.
-    season
-        The lag of the seasonal naive forecast; 1 by default.
-    axes
-        Names of the dimensions of `y_true`.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        At least 0; below 1 if better than the naive forecast was on the history.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> forecasting.mase([[3.0], [4.0]], [[3.0], [5.0]], naive=[[0.0], [1.0], [2.0]])
+    >>> r2([1, 2, 3], [1, 2, 4])
     0.5
     """
-    found = evaluate(y_true, y_pred, naive=naive, season=season, axes=axes, by=(), metrics=["mase"], **reading)
-    return found["mase"].value
+    return _value("r2", y_true, y_pred, **reading)
+
+
+def mase(y_true: Any, y_pred: Any, *, history: Any, season: int = 1, **reading: Unpack[Reading]) -> float:
+    """Mean absolute error of a series, or of (time, node), over the naive error in its history.
+
+    >>> mase([5, 6], [7, 6], history=[1, 3, 5])
+    0.5
+    """
+    truth = as_numeric(y_true, "y_true")
+    axes = ("time",) if truth.ndim == 1 else ("time", "node")
+    found = evaluate(truth, y_pred, history=history, season=season, axes=axes, metrics=["mase"], **reading)
+    return float(found["mase"].value)
 
 
 def nll(y_true: Any, mean: Any, std: Any, **reading: Unpack[Reading]) -> float:
-    """Mean negative log-likelihood under Gaussian forecasts.
+    """Mean negative log-likelihood of Gaussian forecasts.
 
-    Parameters
-    ----------
-    y_true, mean, std
-        Truth, and mean and standard deviation of Gaussian forecasts, of one shape.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        Any number, in nats; lower is better.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, a standard deviation is not above 0, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> round(forecasting.nll([0.0], [0.0], [1.0]), 4)
+    >>> round(nll([0.0], [0.0], [1.0]), 4)
     0.9189
     """
-    return _value(_metrics.nll, y_true, mean, std=std, **reading)
+    return _value("nll", y_true, mean, std=std, **reading)
 
 
 def crps(
@@ -316,312 +123,99 @@ def crps(
     fair: bool = False,
     **reading: Unpack[Reading],
 ) -> float:
-    """Mean CRPS of Gaussians, quantiles or samples (member axis last; `fair` estimates the score of infinitely many).
+    """Mean continuous ranked probability score of Gaussians, members (`fair`: as draws) or quantiles.
 
-    Parameters
-    ----------
-    y_true, mean, std
-        Truth, and mean and standard deviation of Gaussian forecasts, of one shape.
-    samples
-        Members of an ensemble, along a last axis.
-    quantiles, levels
-        Quantiles along a last axis, and their probabilities.
-    fair
-        Whether to estimate the score of an ensemble of infinitely many members.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        At least 0 (unless `fair`), in the unit of the truth; the absolute error for a point forecast.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, a standard deviation is not above 0, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> round(forecasting.crps([0.0], [0.0], [1.0]), 4), forecasting.crps([0.0], samples=[[-1.0, 1.0]])
-    (0.2337, 0.5)
+    >>> round(crps([0.0], [0.0], [1.0]), 4), round(crps([2], samples=[[5, 0, 1]]), 4)
+    (0.2337, 0.8889)
     """
-    metric = _metrics.crps_fair if fair else _metrics.crps
-    return _value(metric, y_true, mean, std=std, samples=samples, quantiles=quantiles, levels=levels, **reading)
+    key = "crps_fair" if fair else "crps"
+    return _value(key, y_true, mean, std=std, samples=samples, quantiles=quantiles, levels=levels, **reading)
 
 
-def pinball(y_true: Any, quantiles: Any, levels: Any, **reading: Unpack[Reading]) -> float:
-    """Mean pinball loss over cells and levels, the quantiles along the last axis.
+def pinball(y_true: Any, quantiles: Any, *, levels: Any, **reading: Unpack[Reading]) -> float:
+    """Mean pinball loss over cells and levels.
 
-    Parameters
-    ----------
-    y_true
-        The truth.
-    quantiles, levels
-        Quantiles along a last axis, and their probabilities.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        At least 0, in the unit of the truth.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> round(forecasting.pinball([2.0], [[1.0, 4.0]], [0.1, 0.5]), 4)
-    0.55
+    >>> pinball([2], [[1, 3]], levels=[0.25, 0.75])
+    0.25
     """
-    found = matched({"y_true": y_true, "quantiles": quantiles})
-    y_true, given = found.arrays["y_true"], _array(found.arrays["quantiles"], "quantiles")
-    given = in_order(given, found.levels, () if levels is None else checked_levels(levels))
-    # Arrays of another shape are rejected later, by the batch.
-    middle = given[..., 0] if given.shape[:-1] == np.shape(y_true) and given.shape[-1:] > (0,) else None
-    return _value(_metrics.pinball, y_true, middle, quantiles=given, levels=levels, **reading)
+    return _value("pinball", y_true, quantiles=quantiles, levels=levels, **reading)
 
 
 def ece(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[Reading]) -> float:
-    """Expected calibration error over bins of predicted standard deviation; it is above 0 at any finite n.
+    """Distance of root mean square error and root mean predicted variance, over bins of the latter.
 
-    Parameters
-    ----------
-    y_true, mean, std
-        Truth, and mean and standard deviation of Gaussian forecasts, of one shape.
-    bins
-        Number of equal-sized bins of predicted standard deviation.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        At least 0, in the unit of the truth; 0 if the error in every bin is as large as predicted.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, a standard deviation is not above 0, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> round(forecasting.ece([1.0, -1.0, 2.0, -2.0], [0.0] * 4, [1.0, 1.0, 1.0, 1.0], bins=1), 4)
-    0.5811
+    >>> ece([0, 0, 0, 0], [1, -1, 2, 14], [1, 1, 2, 2], bins=2)
+    4.0
     """
-    return _value(_metrics.ece, y_true, mean, std=std, bins=bins, **reading)
+    return _value("ece", y_true, mean, std=std, bins=bins, **reading)
 
 
 def ence(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[Reading]) -> float:
-    """Expected normalised calibration error over bins of predicted standard deviation.
+    """The same distance relative to the predicted spread, mean over bins.
 
-    Parameters
-    ----------
-    y_true, mean, std
-        Truth, and mean and standard deviation of Gaussian forecasts, of one shape.
-    bins
-        Number of equal-sized bins of predicted standard deviation.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        At least 0; 0.5 if errors in every bin are half as large, or half as large again, as predicted.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, a standard deviation is not above 0, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> round(forecasting.ence([1.0, -1.0, 1.0, -1.0], [0.0] * 4, [2.0, 2.0, 2.0, 2.0], bins=1), 4)
-    0.5
+    >>> ence([0, 0, 0, 0], [1, -1, 2, 14], [1, 1, 2, 2], bins=2)
+    2.0
     """
-    return _value(_metrics.ence, y_true, mean, std=std, bins=bins, **reading)
+    return _value("ence", y_true, mean, std=std, bins=bins, **reading)
 
 
 def calibration_error(y_true: Any, mean: Any, std: Any, **reading: Unpack[Reading]) -> float:
-    """Mean distance between probabilities and the shares of truths at or below their quantiles.
+    """Mean over p of the distance between p and the share of truths below the predicted quantile p.
 
-    Parameters
-    ----------
-    y_true, mean, std
-        Truth, and mean and standard deviation of Gaussian forecasts, of one shape.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        In [0, 0.5]; 0 if every quantile is exceeded as often as it should.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, a standard deviation is not above 0, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> round(forecasting.calibration_error([5.0, -5.0], [0.0, 0.0], [1.0, 1.0]), 2)
-    0.25
+    >>> round(calibration_error([0], [0], [1]), 4)
+    0.2525
     """
-    return _value(_metrics.calibration_error, y_true, mean, std=std, **reading)
+    return _value("calibration_error", y_true, mean, std=std, **reading)
 
 
 def miscalibration_area(y_true: Any, mean: Any, std: Any, **reading: Unpack[Reading]) -> float:
     """Area between the reliability curve and the diagonal.
 
-    Parameters
-    ----------
-    y_true, mean, std
-        Truth, and mean and standard deviation of Gaussian forecasts, of one shape.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        In [0, 0.5].
-
-    Raises
-    ------
-    InputError
-        If shapes differ, a standard deviation is not above 0, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> round(forecasting.miscalibration_area([0.0, 0.0], [0.0, 0.0], [1.0, 1.0]), 2)
-    0.25
+    >>> round(miscalibration_area([0], [0], [1]), 4)
+    0.2475
     """
-    return _value(_metrics.miscalibration_area, y_true, mean, std=std, **reading)
+    return _value("miscalibration_area", y_true, mean, std=std, **reading)
 
 
-def interval_score(y_true: Any, mean: Any, std: Any, *, level: float = 0.95, **reading: Unpack[Reading]) -> float:
-    """Winkler's score of the central Gaussian interval.
+def interval_score(y_true: Any, low: Any, high: Any, *, level: float, **reading: Unpack[Reading]) -> float:
+    """Winkler's score of central intervals of this level, mean over cells.
 
-    Parameters
-    ----------
-    y_true, mean, std
-        Truth, and mean and standard deviation of Gaussian forecasts, of one shape.
-    level
-        Level of the interval.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    float
-        At least 0: the width of the interval, plus 2/α times the distance of truths outside.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, a standard deviation is not above 0, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> round(forecasting.interval_score([0.0], [0.0], [1.0], level=0.95), 3)
-    3.92
+    >>> interval_score([5, 0], [1, -1], [3, 1], level=0.5)
+    6.0
     """
-    key = _metrics.interval_score.key_of(level=_percent(level))
-    return plain_value(key, _flat(y_true, mean, std=std, **reading), coverage=level)
+    return _between("interval_score", y_true, low, high, level, reading)
 
 
-def coverage(y_true: Any, mean: Any, std: Any, level: float = 0.95, **reading: Unpack[Reading]) -> dict[str, float]:
-    """Share of truths in the central Gaussian interval, its level, their difference, and the mean width.
+def coverage(y_true: Any, low: Any, high: Any, *, level: float, **reading: Unpack[Reading]) -> Shares:
+    """The share of truths in intervals of this level, the level, and by how much the share exceeds it.
 
-    Parameters
-    ----------
-    y_true, mean, std
-        Truth, and mean and standard deviation of Gaussian forecasts, of one shape.
-    level
-        Level of the interval.
-    reading
-        `mask`, `null_value`, `null_tolerance` and `nan`, as in `evaluate`.
-
-    Returns
-    -------
-    dict
-        `coverage` in [0, 1], `nominal_level`, `difference` and `width`.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, a standard deviation is not above 0, or a value is NaN and `nan` is not `omit`.
-
-    Examples
-    --------
-    >>> from graphgauge import forecasting
-    >>> found = forecasting.coverage([0.0, 3.0], [0.0, 0.0], [1.0, 1.0])
-    >>> found["coverage"], found["nominal_level"], round(found["width"], 2)
-    (0.5, 0.95, 3.92)
+    >>> coverage([5, 0], [1, -1], [3, 1], level=0.5)
+    {'coverage': 0.5, 'nominal_level': 0.5, 'difference': 0.0}
     """
-    percent, batch = _percent(level), _flat(y_true, mean, std=std, **reading)
-    share, width = (
-        plain_value(metric.key_of(level=percent), batch, coverage=level)
-        for metric in (_metrics.coverage, _metrics.width)
-    )
-    return {"coverage": share, "nominal_level": level, "difference": share - level, "width": width}
+    share = _between("coverage", y_true, low, high, level, reading)
+    return {"coverage": share, "nominal_level": level, "difference": share - level}
 
 
-def _array(value: Any, name: str) -> Any:
-    """A host array, or a tensor on a CUDA device as it is."""
-    return value if is_cuda(value) else as_numeric(value, name)
+def _between(name: str, y_true: Any, low: Any, high: Any, level: float, reading: Reading) -> float:
+    ends = [as_numeric(each, where) for each, where in ((low, "low"), (high, "high"))]
+    key = f"{name}_{Percent(round(100 * level, 8))}"
+    quantiles = np.stack(np.broadcast_arrays(*ends), axis=-1)
+    return _value(key, y_true, quantiles=quantiles, levels=[(1 - level) / 2, (1 + level) / 2], **reading)
 
 
-def _percent(level: float) -> Percent:
-    if not isinstance(level, Real) or isinstance(level, bool):
-        raise OptionError(f"level must be one probability, such as 0.95, not {level!r:.60}")
-    return Percent(round(100 * probabilities(level, "level")[0], 8))
+def _value(key: str, y_true: Any, y_pred: Any = None, **options: Any) -> float:
+    """One metric of arrays of any shape, as a single series."""
+    truth = as_numeric(y_true, "y_true")
 
+    def flat(name: str, array: Any) -> Any:
+        if array is None:
+            return None
+        values = as_numeric(array, name)
+        if values.shape[: truth.ndim] != truth.shape:
+            return values  # refused with its shape
+        return values.reshape(truth.size, *values.shape[truth.ndim :])
 
-def _value(metric: Metric, y_true: Any, y_pred: Any, *, bins: int = 10, **options: Any) -> float:
-    return plain_value(metric.key, _flat(y_true, y_pred, **options), bins=bins)
-
-
-def _flat(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    levels: Any = None,
-    null_value: float | None = None,
-    null_tolerance: float = 0.0,
-    nan: str = "raise",
-    **arrays: Any,
-) -> Batch:
-    """All cells as one series: without groups the shape does not matter."""
-    found = matched({"y_true": y_true, "y_pred": y_pred, **arrays})
-    truth = found.arrays.pop("y_true")
-    y = _array(truth, "y_true")
-    flat: dict[str, Any] = {}
-    for name, value in found.arrays.items():
-        if value is None:
-            continue
-        array = _array(value, name)
-        last = array.shape[y.ndim :] if name in ("samples", "quantiles") and array.ndim == y.ndim + 1 else ()
-        # Arrays of another shape are rejected later, by the batch.
-        flat[name] = array.reshape(prod(y.shape), *last) if array.shape == y.shape + last else array
-    null_value = stored_null(null_value, truth)
-    quantiles = in_order(flat.pop("quantiles", None), found.levels, () if levels is None else checked_levels(levels))
-    return Batch.of(
-        y.reshape(-1),
-        **flat,
-        quantiles=quantiles,
-        levels=levels,
-        null_value=null_value,
-        null_tolerance=null_tolerance,
-        axes=("time",),
-        nan=nan,
-    )
+    arrays = {name: flat(name, options.pop(name, None)) for name in ("std", "quantiles", "samples", "mask")}
+    given = {name: array for name, array in arrays.items() if array is not None}
+    found = evaluate(truth.reshape(-1), flat("y_pred", y_pred), **given, **options, metrics=[key])
+    return float(found[key].value)

@@ -1,101 +1,149 @@
-"""The joint forecast: do members that belong together fit the truth of several nodes at once?"""
+"""Joint forecasts: the observed nodes of a time step and horizon as one vector.
+
+Each score comes with that of the same members after those of every node were rotated by an offset of their own: as good
+node by node, without dependence between them. The difference is what the dependence contributes.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Ints, as_numeric
+from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError
-from graphgauge.forecasting.inputs import Slab
-from graphgauge.kernels.forecast import Sums
-from graphgauge.kernels.forecast_columns import column_sums
-from graphgauge.kernels.forecast_joint import Joint, energy_scores, variogram_scores
+from graphgauge.core.metric import Estimate
+from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.forecasting.cells import Cells
+from graphgauge.forecasting.measure import Frame
+from graphgauge.forecasting.sample import Sample
+from graphgauge.forecasting.sums import Table, grouped
 
-# The order of the variogram, as recommended by Scheuerer and Hamill.
-POWER = 0.5
-_SCORES = ("energy", "variogram")
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Pairs of nodes, found in a graph."""
-
-    pairs: Ints
+# Squared distances below this share of the squared lengths have lost half their digits.
+_NEAR = 2.0**-26
+# Constants of splitmix64, which makes offsets of positions.
+_GOLDEN, _MIX, _MIX_AGAIN = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+# Numbers that are scored at once.
+_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True)
-class JointLayout:
-    """The columns of the joint scores: each score, that with shuffled members, and the number of vectors."""
+class Vectors(Cells):
+    """The scores of vectors, by horizon or over all."""
 
-    members: int
-
-    @cached_property
-    def floats(self) -> tuple[str, ...]:
-        return tuple(f"{name}{kind}" for name in _SCORES for kind in ("", "_shuffled"))
-
-    @cached_property
-    def counts(self) -> tuple[str, ...]:
-        return ("n", "variogram_n")
-
-    def column(self, name: str) -> int:
-        return self.floats.index(name)
+    def gain(self, name: str, reason: str) -> Estimate:
+        """One less the score over that without dependence."""
+        count, base = self.count(f"{name}_n"), self.total(f"{name}_shuffled")
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = np.where(base > 0, self.total(name) / base, np.nan)
+            influence = -(self.series(name) - ratio * self.series(f"{name}_shuffled")) / base
+        why = reason if not count.any() else "the members are all equal to the truth"
+        return Estimate(1 - ratio, count, influence, reason=why, facts={"over": self.series(f"{name}_n")})
 
 
-def joint_sums(slab: Slab, blocks: int, first: int, graph: Ints | None) -> Sums:
-    """The joint scores of a slab by time block and horizon.
+def joint_table(sample: Sample, *, first: int = 0, edges: Ints | None = None) -> Table:
+    """Energy scores, and variogram scores over edges, by time block and horizon."""
+    steps, horizons, nodes = sample.shape
+    assert sample.members is not None
+    frame = Frame.of(sample, first)
+    names = [f"{name}{part}" for name in ("energy", "variogram") for part in ("", "_shuffled", "_n")]
+    columns = {name: np.zeros(steps * horizons) for name in ("n", *names)}
+    together = max(1, _AT_ONCE // max(1, horizons * nodes * sample.members.shape[-1]))
+    for start in range(0, steps if nodes > 1 else 0, together):
+        part = sample.steps(slice(start, start + together))
+        some = slice(start * horizons, (start + len(part.y)) * horizons)
+        for name, values in _scores(part, (first + start) * horizons, edges).items():
+            columns[name][some] = values
+    columns["n"] = columns["energy_n"]
+    step, horizon = np.divmod(np.arange(steps * horizons), max(horizons, 1))
+    return grouped(columns, (step + first) >> frame.shift, horizon, horizons, frame.shift)
 
-    `first` is the index of the first step, `graph` are pairs of nodes.
+
+def _scores(part: Sample, position: int, edges: Ints | None) -> dict[str, Floats]:
+    """The scores of each vector, 0 where there is none, and whether there is one."""
+    assert part.members is not None
+    vectors = part.shape[0] * part.shape[1]
+    y, members = part.y.reshape(vectors, -1), part.members.reshape(vectors, part.shape[2], -1)
+    seen = np.ones(y.shape, np.bool_) if part.mask is None else part.mask.reshape(y.shape)
+    y, members = np.where(seen, y, 0).astype(np.float64), np.where(seen[..., None], members, 0).astype(np.float64)
+    places = (np.arange(members.shape[2]) + offsets(position, *members.shape)[..., np.newaxis]) % members.shape[2]
+    several = seen.sum(axis=1) >= 2
+    columns: dict[str, AnyArray] = {"energy_n": several}
+    for suffix, cloud in (("", members), ("_shuffled", np.take_along_axis(members, places, 2))):
+        columns[f"energy{suffix}"] = np.where(several, _energy(y, cloud), 0.0)
+        if edges is not None:
+            scores = _variogram(y, cloud, seen, edges)
+            columns["variogram_n"] = ~np.isnan(scores)
+            columns[f"variogram{suffix}"] = np.where(np.isnan(scores), 0.0, scores)
+    return columns
+
+
+def _energy(y: Floats, cloud: Floats) -> Floats:
+    """The energy score of members (vector, node, member): mean distance to the truth less half that of two members.
+
+    Distances of members are products of matrices, less their mean; those that lose digits are computed again.
     """
-    assert slab.members is not None
-    steps, horizons, size = slab.y.shape
-    found: dict[str, Joint] = {}
-
-    def vectors(array: Any) -> Any:
-        return None if array is None else array.reshape(steps * horizons, *array.shape[2:])
-
-    if size > 1:
-        y, members, mask = vectors(slab.y), vectors(slab.members), vectors(slab.mask)
-        found["energy"] = energy_scores(y, members, mask, first=first * horizons)
-        if graph is not None:
-            found["variogram"] = variogram_scores(y, members, graph, mask, power=POWER, first=first * horizons)
-    nothing = Joint(*np.full((2, steps * horizons), np.nan))
-    scores = [found.get(name, nothing) for name in _SCORES]
-
-    def by_step(values: Any) -> Any:
-        return values.reshape(steps, horizons)
-
-    floats = [by_step(np.where(np.isnan(values), 0.0, values)) for score in scores for values in score]
-    counts = [by_step(~np.isnan(score.score)) for score in scores]
-    return column_sums(floats, counts, (blocks, steps // max(blocks, 1), horizons, 1))[0]
+    away = np.sqrt(np.square(cloud - y[..., np.newaxis]).sum(1)).mean(-1)
+    centred = cloud - cloud.mean(-1, keepdims=True)
+    products = centred.swapaxes(1, 2) @ centred
+    lengths = np.einsum("vii->vi", products)
+    both = lengths[:, :, np.newaxis] + lengths[:, np.newaxis]
+    squares = both - 2 * products
+    vector, one, other = np.nonzero(squares <= _NEAR * both)
+    squares[vector, one, other] = np.square(cloud[vector, :, one] - cloud[vector, :, other]).sum(-1)
+    return np.asarray(away - np.sqrt(squares).mean((1, 2)) / 2)
 
 
-def graph_pairs(graph: Any, nodes: int, names: list[Any] | None) -> Ints:
-    """Pairs of different nodes that an edge joins, each once: from an adjacency matrix, or from edges.
+def _variogram(y: Floats, cloud: Floats, seen: Mask, edges: Ints) -> Floats:
+    """The variogram score of each vector, mean over the edges whose nodes are both observed; NaN without one.
 
-    Edges are rows (source, target) or two rows as in PyTorch Geometric; ends are positions, or names of nodes.
+    Per edge the squared difference of abs(y_i − y_j)^½ and its mean over members. Vector by vector, so that the gaps
+    of all edges stay in the cache.
     """
-    array = np.asarray(graph) if _is_text(graph) else as_numeric(graph, "graph")
-    if array.ndim == 2 and array.shape == (nodes, nodes) and array.dtype.kind != "U":
-        ends = np.argwhere((array != 0) & ~np.isnan(array) if array.dtype.kind == "f" else array != 0)
+    scores, (one, other) = np.full(len(y), np.nan), edges.T
+    for vector in range(len(y)):
+        used = seen[vector, one] & seen[vector, other]
+        if used.any():
+            truth, members, i, j = y[vector], cloud[vector], one[used], other[used]
+            gaps = np.sqrt(np.abs(members[i] - members[j])).mean(-1)
+            scores[vector] = np.square(np.sqrt(np.abs(truth[i] - truth[j])) - gaps).mean()
+    return scores
+
+
+def offsets(first: int, vectors: int, components: int, members: int) -> Ints:
+    """How far the members of each component are rotated: pseudo-random, from the position alone (splitmix64)."""
+    with np.errstate(over="ignore"):
+        place = (np.arange(vectors, dtype=np.uint64) + np.uint64(first))[:, np.newaxis] * np.uint64(components)
+        state: Any = (place + np.arange(components, dtype=np.uint64) + np.uint64(1)) * np.uint64(_GOLDEN)
+        state = (state ^ (state >> np.uint64(30))) * np.uint64(_MIX)
+        state = (state ^ (state >> np.uint64(27))) * np.uint64(_MIX_AGAIN)
+        return np.asarray(((state ^ (state >> np.uint64(31))) >> np.uint64(11)).astype(np.int64) % members)
+
+
+def edges_of(graph: Any, nodes: int, names: AnyArray | None) -> Ints | None:
+    """Pairs of different nodes that an edge joins, each once.
+
+    A graph is an adjacency matrix, or edges as rows (source, target) or as two rows, of positions or names.
+    """
+    if graph is None:
+        return None
+    array = np.asarray(graph) if not hasattr(graph, "detach") else as_numeric(graph, "graph")
+    array = array if array.dtype.kind in "UO" else as_numeric(graph, "graph")
+    if array.shape == (nodes, nodes) and array.dtype.kind not in "UO":
+        ends = np.argwhere((array != 0) & (array == array))
     elif array.ndim == 2 and 2 in array.shape:
-        edges = array if array.shape[1] == 2 else array.T
-        if array.shape == (2, 2) and not _same_pairs(array):
+        rows = {tuple(sorted(edge)) for edge in array.tolist()}
+        if array.shape == (2, 2) and rows != {tuple(sorted(edge)) for edge in array.T.tolist()}:
             raise InputError(
-                "two edges in two rows: are the rows edges, or the columns, as in PyTorch Geometric?",
+                "two edges in two rows: are the rows edges, or the columns?",
                 where="graph",
-                fix="Repeat an edge, so that there are three rows or three columns, or pass an adjacency matrix.",
+                fix="Repeat an edge, or pass an adjacency matrix.",
             )
-        ends = _positions(edges, nodes, names)
+        ends = _positions(array if array.shape[1] == 2 else array.T, nodes, names)
     else:
         raise InputError(
-            f"has the shape {array.shape}, for {nodes} nodes",
-            where="graph",
-            fix="Pass an adjacency matrix (node, node), or edges as rows (source, target).",
+            f"has shape {array.shape}, for {nodes} nodes", where="graph", fix="Pass an adjacency matrix, or edges."
         )
     pairs = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0).astype(np.int64)
     if not len(pairs):
@@ -103,36 +151,13 @@ def graph_pairs(graph: Any, nodes: int, names: list[Any] | None) -> Ints:
     return pairs
 
 
-def _same_pairs(array: Any) -> bool:
-    """Whether two edges are the same as rows and as columns."""
-    rows, columns = ({tuple(sorted(edge)) for edge in side.tolist()} for side in (array, array.T))
-    return rows == columns
-
-
-def graph_text(pairs: Ints | None) -> str | None:
-    """A graph as text for comparisons."""
-    return None if pairs is None else f"{len(pairs)} pairs {sha256(pairs.tobytes()).hexdigest()[:16]}"
-
-
-def _is_text(graph: Any) -> bool:
-    return np.asarray(graph).dtype.kind in "UO" if not hasattr(graph, "detach") else False
-
-
-def _positions(edges: Any, nodes: int, names: list[Any] | None) -> Ints:
+def _positions(edges: AnyArray, nodes: int, names: AnyArray | None) -> Ints:
     if edges.dtype.kind in "UO":
-        place = {str(name): index for index, name in enumerate(names or ())}
+        place = {str(name): index for index, name in enumerate([] if names is None else names.tolist())}
         unknown = next((end for end in edges.ravel().tolist() if str(end) not in place), None)
         if unknown is not None:
-            raise InputError(
-                f"{unknown!r:.60} is not the name of a node", where="graph", fix="Pass nodes=, or positions."
-            )
+            raise InputError(f"{unknown!r:.60} is no node", where="graph", fix='Name nodes with labels={"node": …}.')
         return np.array([[place[str(end)] for end in edge] for edge in edges.tolist()], np.int64).reshape(-1, 2)
-    if edges.dtype.kind == "f" and (edges != np.floor(edges)).any():
-        raise InputError("has ends that are not whole numbers", where="graph", fix="Edges are pairs of positions.")
-    if edges.size and not 0 <= edges.min() <= edges.max() < nodes:
-        raise InputError(
-            f"positions from {edges.min():g} to {edges.max():g}, but there are {nodes} nodes",
-            where="graph",
-            fix="Positions count from 0.",
-        )
+    if (edges != np.floor(edges)).any() or (edges.size and not 0 <= edges.min() <= edges.max() < nodes):
+        raise InputError("has ends that are no positions of nodes", where="graph", fix="Positions count from 0.")
     return np.asarray(edges, np.int64)

@@ -1,31 +1,50 @@
-"""Cells by predicted standard deviation: the bins of `ece` and `ence`, exact or from a fine histogram."""
+"""Cells by predicted standard deviation: the bins of `ece` and `ence`.
+
+Standard deviations are counted by the leading bits of their floats, in steps of less than .1 %, so that parts add up
+and nothing is sorted. Of a sample in memory the few cells that share these bits with the edge of a bin are told apart.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Floats, Ints
+from graphgauge import _core
 from graphgauge.core.errors import InputError
-from graphgauge.forecasting.inputs import Batch
-from graphgauge.kernels.doubled import Pair, dd_add, exact_bincount
-from graphgauge.kernels.forecast_calibration import SPREAD_KEYS, STD_BITS, StdCells, places_of, spread_key
-from graphgauge.kernels.threads import map_blocks
+from graphgauge.core.types import Floats, Ints, Mask
+from graphgauge.forecasting.sample import Sample
+from graphgauge.forecasting.sums import added
 
+# Bits of the mantissa that a key leaves out.
+_FINE = 42
+# Up to this many keys are counted in a table; more span many orders of magnitude.
+_MOST_KEYS = 1 << 18
 _SMALLEST = 1e-150
+# Cells whose keys are looked up at once.
+_SLAB = 1 << 18
+SQUARE, VAR, VAR2, COUNT = range(4)
+
+
+@dataclass(frozen=True, eq=False)
+class StdCells:
+    """Cells by key, rising: sums of e², σ², σ⁴ and 1 (quantity, key) in two floats."""
+
+    key: Ints
+    high: Floats
+    low: Floats
+
+    @property
+    def count(self) -> Ints:
+        return np.asarray(self.high[COUNT], np.int64)
 
 
 @dataclass(frozen=True)
 class Bins:
-    """Sums of each bin of one group: cells, squared errors, predicted variances and their squares.
+    """Cells of each bin, their squared errors, predicted variances and the squares of these.
 
-    `moved` is the share of cells that would change to a neighbouring bin with a finer histogram, at most. `of_range`
-    is the share of each bin in the predicted variance of each range of `spread_by_block`; `within` is the variance of a
-    perfect forecaster's squared errors that such shares do not show.
+    `moved` is the share of cells that a finer histogram might move to the next bin.
     """
 
     n: Ints
@@ -33,131 +52,143 @@ class Bins:
     var: Floats
     var2: Floats
     moved: float
-    of_range: Floats
-    within: Floats
+
+
+def std_cells(sample: Sample) -> tuple[StdCells, ...]:
+    """The cells of each horizon."""
+    sample = sample.on_host()
+    horizons, (lowest, keys) = sample.shape[1], _key_range(sample)
+    if keys * horizons <= _MOST_KEYS:
+        sums = np.zeros((4, horizons * keys)), np.zeros((4, horizons * keys))
+        for part in sample.counted():
+            std, error, horizon = _errors(part)
+            place = (_bits(std) >> _FINE) - lowest + horizon * keys
+            sums = added(*sums, *_core.grouped_sums(_terms(std, error), place, horizons * keys))
+        high, low = (side.reshape(4, horizons, keys) for side in sums)
+        kept = [np.flatnonzero(high[COUNT, horizon]) for horizon in range(horizons)]
+        return tuple(StdCells(some + lowest, high[:, at, some], low[:, at, some]) for at, some in enumerate(kept))
+    found = [[_nothing()] for _ in range(horizons)]
+    for part in sample.counted():
+        std, error, horizon = _errors(part)
+        for each in range(horizons):
+            chosen = horizon == each
+            found[each].append(_by_key(_bits(std[chosen]) >> _FINE, std[chosen], error[chosen]))
+    return tuple(map(joined, found))
+
+
+def _terms(std: Floats, error: Floats) -> Floats:
+    var = std * std
+    return np.stack([error * error, var, var * var, np.ones(len(std))])
+
+
+def _key_range(sample: Sample) -> tuple[int, int]:
+    """The lowest key, and how many there are up to the highest."""
+    std = sample.std
+    if sample.mask is not None:
+        std = np.where(sample.mask, std, np.nan)
+    if not std.size or np.isnan(std).all():
+        return 0, 0
+    low, high = _bits(np.array([np.nanmin(std), np.nanmax(std)])) >> _FINE
+    return int(low), int(high - low + 1)
+
+
+def _by_key(key: Ints, std: Floats, error: Floats) -> StdCells:
+    known, place = np.unique(key, return_inverse=True)
+    return StdCells(known, *_core.grouped_sums(_terms(std, error), place.astype(np.int64), len(known)))
 
 
 def joined(parts: Sequence[StdCells]) -> StdCells:
-    """Add up histograms."""
+    """The cells of all parts."""
     key, place = np.unique(np.concatenate([part.key for part in parts]), return_inverse=True)
-    count = np.zeros(len(key), np.int64)
-    np.add.at(count, place, np.concatenate([part.count for part in parts]))
-
-    def total(name: str) -> Floats:
-        pairs = np.concatenate([getattr(part, name) for part in parts])
-        return np.stack(_summed(place, pairs, len(key)), axis=1)
-
-    return StdCells(key.astype(np.int64), count, total("square"), total("var"), total("var2"))
-
-
-def _summed(place: Ints, pairs: Floats, size: int) -> tuple[Floats, Floats]:
-    """Add up doubled sums by position."""
-    high, low = (exact_bincount(place, np.ascontiguousarray(pairs[:, side]), size) for side in (0, 1))
-    return dd_add(*high, *low)
-
-
-def nothing() -> StdCells:
-    empty, pairs = np.empty(0, np.int64), np.empty((0, 2))
-    return StdCells(empty, empty, pairs, pairs, pairs)
+    place = place.astype(np.int64)
+    one, other = (
+        _core.grouped_sums(
+            np.ascontiguousarray(np.concatenate([getattr(part, side) for part in parts], axis=1)), place, len(key)
+        )
+        for side in ("high", "low")
+    )
+    return StdCells(key.astype(np.int64), *added(*one, *other))
 
 
 def binned(cells: StdCells, bins: int, fine: StdCells | None = None) -> Bins:
-    """Sort cells by standard deviation into bins of equal size; equal values share a bin.
+    """The cells in bins of equal number by standard deviation; equal ones share a bin.
 
-    A bin is floor(bins·(less + (equal − 1)/2)/n), in integers. `fine` contains the cells of keys that span the edge of
-    a bin, separately for every distinct standard deviation; without it the cells of such a key stay in one bin.
+    A bin is floor(bins·(less + (equal − 1)/2)/n). `fine` has the cells of keys on the edge of a bin, by all their bits.
     """
-    total = int(cells.count.sum())
-    open_keys = straddling(cells, bins)
-    ranges = spread_key(cells.key)
+    if len(cells.key) and cells.key[0] < int(_bits(np.array([_SMALLEST]))[0]) >> _FINE:
+        raise InputError(f"values below {_SMALLEST:g}, whose squares vanish", where="std", fix="Rescale the data.")
+    total, moved = int(cells.count.sum()), 0.0
+    on_edge = straddling(cells, bins)
     if fine is not None:
-        whole = [column[~open_keys] for column in _columns(cells)]
-        ranges = np.concatenate([ranges[~open_keys], spread_key(fine.key, 52)])
-        # Refined cells replace their key, in order of the standard deviations.
-        order = np.argsort(np.concatenate([whole[0] << _FINE, fine.key]), kind="stable")
-        ranges = ranges[order]
-        parts = zip(whole, _columns(fine), strict=True)
-        cells = StdCells(*(np.concatenate([one, other])[order] for one, other in parts))
+        order = np.argsort(np.concatenate([cells.key[~on_edge] << _FINE, fine.key]), kind="stable")
+        high, low = (
+            np.concatenate([getattr(cells, side)[:, ~on_edge], getattr(fine, side)], axis=1)[:, order]
+            for side in ("high", "low")
+        )
+        cells = StdCells(order, high, low)
+    elif total:
+        moved = float(cells.count[on_edge].sum() / total)
     less = np.cumsum(cells.count) - cells.count
     place = bins * (2 * less + cells.count - 1) // (2 * total) if total else less
-    n = np.zeros(bins, np.int64)
-    np.add.at(n, place, cells.count)
-    square, var, var2 = (np.add(*_summed(place, column, bins)) for column in (cells.square, cells.var, cells.var2))
-    moved = 0.0 if fine is not None or not total else float(cells.count[open_keys].sum() / total)
-    return Bins(n, square, var, var2, moved, *_ranges(cells, ranges, place, bins))
+    values = np.ascontiguousarray(cells.high + cells.low)
+    high, low = _core.grouped_sums(values, place.astype(np.int64), bins)
+    sums = high + low
+    return Bins(sums[COUNT].astype(np.int64), sums[SQUARE], sums[VAR], sums[VAR2], moved)
 
 
-def _ranges(cells: StdCells, ranges: Ints, place: Ints, bins: int) -> tuple[Floats, Floats]:
-    """The bins' shares of each range of standard deviations, and what varies within the ranges."""
-    var, var2 = np.zeros((2, SPREAD_KEYS, bins))
-    np.add.at(var, (ranges, place), cells.var.sum(axis=1))
-    np.add.at(var2, (ranges, place), cells.var2.sum(axis=1))
-    total = var.sum(axis=1, keepdims=True)
-    share = np.divide(var, total, out=np.zeros(var.shape), where=total > 0)
-    return share, (2 * var2 * (1 - share)).sum(axis=0)
+def straddling(cells: StdCells, bins: int) -> Mask:
+    """Keys whose first and last cell would be in different bins, unless all their deviations are equal (to 1e-8)."""
+    total, count = max(int(cells.count.sum()), 1), cells.count
+    less = np.cumsum(count) - count
+    differ = cells.high[VAR2] * count > np.square(cells.high[VAR]) * (1 + 1e-15)
+    return np.asarray((bins * less // total != bins * (less + count - 1) // total) & differ)
 
 
-def require_squares(cells: StdCells) -> None:
-    """Reject standard deviations whose squares underflow."""
-    if len(cells.key) and int(cells.key[0]) < int(_bits(np.array([_SMALLEST]))[0]) >> _FINE:
-        raise InputError(f"values below {_SMALLEST:g}, whose squares underflow", where="std", fix="Rescale the data.")
+def all_bins(cells: Sequence[StdCells], bins: int, whole: Sample | None) -> list[Bins]:
+    """The bins of all horizons together and of each; exact if the `whole` sample is in memory."""
+    groups = [joined(cells), *cells]
+    if whole is None:
+        return [binned(each, bins) for each in groups]
+    keys = [each.key[straddling(each, bins)] for each in groups]
+    fine = _told_apart(whole.on_host(), keys)
+    return [binned(each, bins, more) for each, more in zip(groups, fine, strict=True)]
 
 
-def straddling(cells: StdCells, bins: int) -> NDArray[np.bool_]:
-    """Keys whose first and last cell would be in different bins."""
-    total = max(int(cells.count.sum()), 1)
-    less = np.cumsum(cells.count) - cells.count
-    return np.asarray(bins * less // total != bins * (less + cells.count - 1) // total)
+def _told_apart(sample: Sample, keys: Sequence[Ints]) -> list[StdCells]:
+    """The cells with these keys by all bits of their standard deviations: of all horizons, then of each."""
+    wanted = np.unique(np.concatenate(keys))
+    among = np.zeros(int(wanted[-1] - wanted[0]) + 2 if len(wanted) else 1, np.bool_)
+    among[wanted - wanted[0] if len(wanted) else wanted] = True
+    y, mean, std = (array.reshape(-1) for array in (sample.y, sample.mean, sample.std))
+    places = []
+    for first in range(0, std.size if len(wanted) else 0, _SLAB):
+        key = (_bits(std[first : first + _SLAB]) >> _FINE) - wanted[0]
+        # Other keys go to the last place, which no key has.
+        chosen = among[np.where((key >= 0) & (key < among.size), key, among.size - 1)]
+        if sample.mask is not None:
+            chosen &= sample.mask.reshape(-1)[first : first + _SLAB]
+        places.append(np.flatnonzero(chosen) + first)
+    at = np.concatenate([np.zeros(0, np.int64), *places])
+    horizon = at // sample.shape[2] % sample.shape[1] if sample.rows is None else sample.rows.horizon[at]
+    deviation, error = std[at].astype(np.float64), mean[at].astype(np.float64) - y[at]
+    key, found = _bits(deviation) >> _FINE, []
+    for group, some in enumerate(keys):
+        mine = np.isin(key, some)
+        if group:
+            mine &= horizon == group - 1
+        found.append(_by_key(_bits(deviation[mine]), deviation[mine], error[mine]))
+    return found
 
 
-# Bits of a standard deviation that its histogram key omits.
-_FINE = 52 - STD_BITS
-# A slab has few cells of some keys if they are less than one in this many.
-_FEW = 8
+def _errors(part: Sample) -> tuple[Floats, Floats, Ints]:
+    assert part.rows is not None
+    std, mean, y = (array.astype(np.float64) for array in (part.std, part.mean, part.y))
+    return std, mean - y, part.rows.horizon
 
 
-def refined(batch: Batch, slabs: Sequence[slice], keys: Sequence[Ints], threads: int | None = None) -> list[StdCells]:
-    """The cells of some keys at full resolution, for all horizons together and then for each; `keys` in that order."""
-    any_group = np.unique(np.concatenate(keys))
-
-    def of_slab(rows: slice) -> list[Pair | StdCells]:
-        slab = batch.slab(rows)
-        assert slab.std is not None
-        places = places_of(slab.std, slab.mask, keys=any_group)
-        y, mean, std = (array.reshape(-1)[places].astype(np.float64) for array in (slab.y, slab.mean, slab.std))
-        error, horizon = mean - y, places // slab.y.shape[2] % slab.y.shape[1]
-        place = np.searchsorted(any_group, _bits(std) >> _FINE)
-        # Few remaining cells are resolved once for all slabs; many are resolved at once, because they may be equal.
-        few = len(places) * _FEW < slab.y.size
-        found: list[Pair | StdCells] = []
-        for group, some in enumerate(keys):
-            chosen = np.isin(any_group, some)[place]
-            if group:
-                chosen &= horizon == group - 1
-            pair = std[chosen], error[chosen]
-            found.append(pair if few else _distinct(*pair))
-        return found
-
-    parts = map_blocks(of_slab, slabs, threads=threads)
-    return [_gathered([part[group] for part in parts]) for group in range(len(keys))]
-
-
-def _gathered(parts: Sequence[Pair | StdCells]) -> StdCells:
-    pairs = [(np.zeros(0), np.zeros(0)), *(part for part in parts if not isinstance(part, StdCells))]
-    std, error = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
-    return joined([_distinct(std, error), *(part for part in parts if isinstance(part, StdCells))])
-
-
-def _distinct(std: Floats, error: Floats) -> StdCells:
-    """One cell per distinct standard deviation, keyed by its bits."""
-    key, place = np.unique(_bits(std), return_inverse=True)
-    sums = [np.stack(exact_bincount(place, column, len(key)), axis=1) for column in (error**2, std**2, (std**2) ** 2)]
-    return StdCells(key, np.bincount(place, minlength=len(key)).astype(np.int64), *sums)
-
-
-def _bits(std: NDArray[np.floating]) -> Ints:
+def _bits(std: Floats) -> Ints:
     return np.ascontiguousarray(std, np.float64).view(np.int64)
 
 
-def _columns(cells: StdCells) -> tuple[NDArray[Any], ...]:
-    return cells.key, cells.count, cells.square, cells.var, cells.var2
+def _nothing() -> StdCells:
+    return StdCells(np.zeros(0, np.int64), np.zeros((4, 0)), np.zeros((4, 0)))

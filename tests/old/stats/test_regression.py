@@ -10,7 +10,7 @@ import pytest
 from scipy import stats as scipy_stats
 from tests.sealed import write_sealed
 
-from graphgauge import forecasting, ranking, stats
+from graphgauge import ranking, stats
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.old.core.result import Evaluation
 from graphgauge.old.core.schema import read_content, write_result
@@ -212,22 +212,6 @@ def test_groups_are_compared_on_the_same_test_only() -> None:
         gate(ranking.evaluate(pos, neg[:, :2], groups=groups), base, metric="mrr[side=1]", margin=0.01)
     with pytest.raises(InputError, match="different conventions: ties"):
         gate(ranking.evaluate(pos, neg, groups=groups, ties="optimistic"), base, metric="mrr[side=1]", margin=0.01)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"weights": np.array([1.0, 0.0, 0.0])},
-        {"mask": np.arange(180).reshape(60, 3) % 2 == 0},
-        {"null_value": 0.0, "null_tolerance": 1.0},
-    ],
-)
-def test_other_cells_are_not_passed_as_the_same(options: dict[str, Any]) -> None:
-    rng = np.random.default_rng(1)
-    true = rng.normal(size=(60, 3))
-    base, new = (forecasting.evaluate(true, true + 0.1, axes=("time", "node"), **given) for given in ({}, options))
-    with pytest.raises(InputError, match=r"level of the zero forecast|different conventions"):
-        gate(new, base, metric="mae", margin=0.01)
 
 
 def test_copies_of_one_run_are_noted() -> None:

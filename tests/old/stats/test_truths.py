@@ -9,7 +9,7 @@ import pytest
 from tests.command import graphgauge
 from tests.sealed import write_sealed
 
-from graphgauge import explanation, forecasting, generation
+from graphgauge import explanation, generation
 from graphgauge.core.errors import InputError
 from graphgauge.old.core.family import BUILT_IN as FAMILIES
 from graphgauge.old.core.family import family as declared
@@ -104,7 +104,7 @@ def test_another_truth_is_refused_in_every_family(tmp_path, family, by, name):
 
 @pytest.mark.parametrize(
     ("family", "by", "name"),
-    [("forecasting", "true", "mask"), ("ranking", "pos_scores", "mask"), ("ranking", "targets", "known_values")],
+    [("ranking", "pos_scores", "mask"), ("ranking", "targets", "known_values")],
 )
 def test_a_truth_that_one_method_lacks(tmp_path, family, by, name):
     with_it = [result(family, "a", s, [entry(by, "t"), entry(name, "m")]) for s in (0, 1)]
@@ -323,15 +323,6 @@ def test_over_items_too(tmp_path, seeds):
 # ---- files that contain truth and answers
 
 
-ROWS = [(node, step, float(node + step)) for node in range(3) for step in range(4)]
-
-
-def forecast_table(path, rows, error):
-    lines = [f"{node},{step},{y},{y + error}" for node, step, y in rows]
-    path.write_text("id,time,y,mean\n" + "\n".join(lines) + "\n")
-    return {"family": "forecasting", "table": str(path)}
-
-
 def sample_table(path, real, shift):
     generation.SampleTable.of(real=real, generated=np.roll(real, shift, axis=1)).save(path)
     return {"family": "generation", "table": str(path)}
@@ -350,11 +341,7 @@ def explained(path, truth, importance):
 
 
 REAL = np.random.default_rng(0).random((12, 6)) > 0.5
-HIGHER, LATER = [(n, s, y + 1) for n, s, y in ROWS], [(n, s + 1, y) for n, s, y in ROWS]
 MIXED = {
-    "forecasts, rows in another order": ("t.csv", forecast_table, (ROWS, 0.5), (ROWS[::-1], 1.0), True),
-    "forecasts of another truth": ("t.csv", forecast_table, (ROWS, 0.5), (HIGHER, 1.0), False),
-    "forecasts at other times": ("t.csv", forecast_table, (ROWS, 0.5), (LATER, 1.0), False),
     "samples": ("t.npz", sample_table, (REAL, 1), (REAL, 2), True),
     "samples of other data": ("t.npz", sample_table, (REAL, 1), (~REAL, 1), False),
     "explanations": ("e.jsonl", explained, ([1, 0, 0], [3, 2, 1]), ([1, 0, 0], [1, 2, 3]), True),
@@ -376,36 +363,3 @@ def test_the_truth_in_files_that_also_have_answers(tmp_path, kind):
     else:
         with pytest.raises(InputError, match=REFUSED):
             aggregate(str(tmp_path / "results"))
-
-
-@pytest.mark.parametrize("ending", [".npz", ".pt", ".safetensors", ".parquet"])
-def test_the_same_truth_in_another_format(tmp_path, ending):
-    pytest.importorskip({".pt": "torch", ".safetensors": "safetensors", ".parquet": "pyarrow"}.get(ending, "numpy"))
-    true = np.random.default_rng(0).normal(size=(20, 3))
-    np.save(tmp_path / "true.npy", true)
-    other = written(tmp_path / f"true{ending}", true)
-    for method, truth in (("a", tmp_path / "true.npy"), ("bb", other)):
-        np.save(tmp_path / f"{method}.npy", true + len(method))
-        evaluated = forecasting.evaluate_files(
-            true=str(truth), pred=str(tmp_path / f"{method}.npy"), axes=("time", "node")
-        )
-        for seed in (0, 1):
-            evaluated.save(tmp_path / "results" / f"{method}{seed}.json", method=method, dataset="toy", seed=seed)
-    aggregate(str(tmp_path / "results"))
-
-
-def written(path, values):
-    if path.suffix == ".npz":
-        np.savez(path, other=np.zeros(3), true=values)
-        return f"{path}:true"
-    if path.suffix == ".pt":
-        torch = pytest.importorskip("torch")
-        torch.save({"true": torch.from_numpy(values), "pred": torch.zeros(3)}, path)
-        return f"{path}:true"
-    if path.suffix == ".safetensors":
-        pytest.importorskip("safetensors.numpy").save_file({"true": values}, path)
-        return path
-    arrow = pytest.importorskip("pyarrow")
-    table = arrow.table({f"c{column}": values[:, column] for column in range(values.shape[1])})
-    pytest.importorskip("pyarrow.parquet").write_table(table, path)
-    return path

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 BUILT_IN = {
     "ranking": "Link prediction: MRR, Hits@K and related metrics.",
     "recovery": "Learned graphs against true ones: SHD, F1, AUPRC.",
-    "forecasting": "Forecasts on nodes: errors, calibration and coverage.",
     "generation": "Generators: reconstruction, diversity, statistics, latent space, conditioning.",
     "explanation": "Explanations of models: fidelity, acc-AUC, cohesiveness.",
     "evolution": "Graphs that a system grows itself, cycle by cycle.",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.family import family as family_named
 from graphgauge.old.core.state import state_class
@@ -42,8 +42,6 @@ class Fold:
         split = any(name in along for name in given)
         if split and given.get("keep") is not None and given.get("ids") is None:
             raise OptionError("items that are kept in parts need ids=", fix="One per query, the same in every method.")
-        if family == "forecasting":
-            _refuse_names({name: value for name, value in given.items() if name in along})
         return cls(
             family,
             {name: value for name, value in given.items() if name in along and value is not None},
@@ -53,11 +51,7 @@ class Fold:
     @property
     def axis(self) -> int:
         """The axis of the items in the arrays."""
-        if "axes" not in self.options:
-            return 0
-        from graphgauge.forecasting.options import checked_axes
-
-        return checked_axes(self.options["axes"]).index("time")
+        return 0
 
     def count(self, part: Mapping[str, Any], *, start: int, shard: str) -> Any:
         """The state of one part, whose first item is number `start`."""
@@ -80,19 +74,6 @@ class Fold:
     def _of(self, step: Callable[..., Any]) -> dict[str, Any]:
         known = inspect.signature(step).parameters
         return {name: value for name, value in self.options.items() if name in known}
-
-
-def _refuse_names(arrays: Mapping[str, Any]) -> None:
-    """Parts are split by position, so axis names would not be matched."""
-    from graphgauge.forecasting.labels import has_names
-
-    for name, value in arrays.items():
-        if has_names(value):
-            raise InputError(
-                f"a {type(value).__name__} names its axes, but parts are split by position",
-                where=name,
-                fix="Bring the arrays into one order, and pass their plain values.",
-            )
 
 
 def _module(family: str) -> Any:

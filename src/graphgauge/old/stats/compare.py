@@ -613,8 +613,6 @@ def _one_run(cells: Cells, runs: list[Any]) -> list[str]:
         return [f"{text} Compare the samples: generation.compare_samples (graphgauge generation --against)."]
     how = 'over="items"' + ("" if kept else ', after evaluating with keep="items" (--keep items)')
     text += f" Compare the items: {how}."
-    if any(run.family == "forecasting" for run in runs):
-        text += " Forecasts can be compared over time steps: graphgauge.forecasting.compare."
     return [text]
 
 

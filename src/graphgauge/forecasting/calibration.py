@@ -1,0 +1,235 @@
+"""Calibration: shares of truths below predicted quantiles, spread against error, and what is perfect."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from graphgauge.core.grid import Grid
+from graphgauge.core.metric import Estimate
+from graphgauge.core.random import Random
+from graphgauge.core.result import Reference
+from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.forecasting.cells import NOTHING, Cells
+from graphgauge.forecasting.positions import GRID, Positions, cells_below
+from graphgauge.forecasting.spread import Bins
+from graphgauge.stats.serial import FEWEST_STEPS, cosine_error
+
+_DRAWS = 2000
+# Bars of the histogram of positions.
+_BARS = 20
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """How many truths are at or below the predicted quantile p, (group, p), of n cells.
+
+    `over_time` are the same of all groups by time block, and the cells of each, if the order is known.
+    """
+
+    p: Floats
+    below: Floats
+    n: Ints
+    over_time: tuple[Floats, Floats] | None = None
+
+    @classmethod
+    def from_positions(cls, counted: Positions, cells: Cells, axis: str | None) -> Reliability:
+        parts = counted.by_node if axis == "node" else counted.by_horizon
+        ranks = (parts if axis else parts.sum(axis=1, keepdims=True)).sum(axis=0)
+        over_time = None
+        if axis is None and cells.ordered and np.array_equal(counted.by_block.at, cells.table.at):
+            by_block = (counted.by_block.high + counted.by_block.low)[..., 0]
+            over_time = cells_below(by_block), cells.series("n")[:, 0]
+        return cls(GRID, cells_below(ranks), cells.n, over_time)
+
+    @classmethod
+    def from_quantiles(cls, cells: Cells, axis: str | None) -> Reliability:
+        names = [f"below_{level:g}" for level in cells.design.levels]
+        below = np.stack([cells.total(name) for name in names], axis=1)
+        over_time = None
+        if axis is None and cells.ordered:
+            over_time = np.hstack([cells.series(name) for name in names]), cells.series("n")[:, 0]
+        return cls(np.array(cells.design.levels), below, cells.n, over_time)
+
+    @property
+    def share(self) -> Floats:
+        return self.below / np.where(self.n > 0, self.n, np.nan)[:, np.newaxis]
+
+    @cached_property
+    def centred(self) -> Reliability:
+        """The same for central intervals: their levels, and how many truths they contain."""
+        pairs = [
+            (low, high)
+            for low, high in zip(range(len(self.p)), range(len(self.p))[::-1], strict=True)
+            if low < high and abs(self.p[low] + self.p[high] - 1) < 1e-9
+        ]
+        low, high = (np.array([pair[side] for pair in pairs], int) for side in (0, 1))
+        inside = None
+        if self.over_time is not None:
+            inside = self.over_time[0][:, high] - self.over_time[0][:, low], self.over_time[1]
+        return Reliability(self.p[high] - self.p[low], self.below[:, high] - self.below[:, low], self.n, inside)
+
+    @cached_property
+    def drawn(self) -> Reliability | None:
+        """Draws of a perfect forecaster whose truths depend on each other in time as these do; None without an order.
+
+        The shares deviate from p like a normal vector with the long-run covariance of the shares: weighted sums of
+        their lowest cosines, divided by the root of a chi-square for the error of that covariance.
+        """
+        if self.over_time is None or len(self.p) == 0 or len(self.over_time[1]) < FEWEST_STEPS:
+            return None
+        below, cells = self.over_time
+        influence = (below - self.share[0] * cells[:, np.newaxis]) / max(int(self.n[0]), 1)
+        _, count = cosine_error(influence, np.broadcast_to(cells[:, np.newaxis], influence.shape))
+        waves = int(count.min())
+        if waves < 1:
+            return None
+        blocks = len(influence)
+        cosines = np.cos(np.pi * np.outer(np.arange(1, waves + 1), np.arange(blocks) + 0.5) / blocks)
+        normals = normal_draws(_DRAWS, 2 * waves)
+        scale = np.sqrt(waves / np.square(normals[:, waves:]).sum(axis=1, keepdims=True))
+        moved = normals[:, :waves] @ (np.sqrt(2 / waves) * (cosines @ influence)) * scale
+        return Reliability(self.p, np.clip(self.p + moved, 0.0, 1.0), np.ones(_DRAWS, np.int64))
+
+    def estimate(self, values: Floats, reason: str = NOTHING) -> Estimate:
+        return Estimate(np.where(self.n > 0, values, np.nan), self.n, reason=reason if self.n.any() else NOTHING)
+
+    def mean_distance(self) -> Floats:
+        """The mean over p of the distance between p and the share."""
+        if not len(self.p):
+            return np.full(len(self.n), np.nan)
+        return np.asarray(np.abs(self.share - self.p).mean(axis=1))
+
+    def area(self) -> Floats:
+        """The area between the diagonal and the curve, with points joined by straight lines from (0, 0) to (1, 1)."""
+        nothing = np.zeros((len(self.n), 1))
+        p = np.concatenate(([0.0], self.p, [1.0]))
+        gap = np.hstack([nothing, self.share - self.p, nothing])
+        left, right, width = np.abs(gap[:, :-1]), np.abs(gap[:, 1:]), np.diff(p)
+        both = np.where(left + right > 0, left + right, 1.0)
+        crossed = np.where(gap[:, :-1] * gap[:, 1:] < 0, (left**2 + right**2) / both, left + right)
+        return np.asarray((width * crossed).sum(axis=1) / 2)
+
+    def grids(self) -> dict[str, Grid]:
+        """For figures: the histogram of positions, and the share below each p, with the 95 % of independent cells."""
+        if not self.n[0] or not len(self.p):
+            return {}
+        p = np.concatenate(([0.0], self.p, [1.0]))
+        reached = np.concatenate(([0.0], self.share[0], [1.0]))
+        edges = np.unique(np.r_[np.arange(0, len(p) - 1, max(1, (len(p) - 1) // _BARS)), len(p) - 1])
+        bars, n = np.diff(p[edges]), int(self.n[0])
+        return {
+            "pit": _shares("pit", p[edges][1:], np.diff(reached[edges]), bars, n),
+            "reliability": _shares("reliability", np.round(self.p, 10), self.share[0], self.p, n),
+        }
+
+
+def _shares(axis: str, labels: Floats, share: Floats, p: Floats, n: int) -> Grid:
+    reach = 1.96 * np.sqrt(p * (1 - p) / n)
+    return Grid({axis: labels, "share": share, "low": np.maximum(p - reach, 0), "high": np.minimum(p + reach, 1)})
+
+
+def mean_deviation(n: int, p: Floats) -> Floats:
+    """The mean absolute deviation of a share of n independent items from its probability (De Moivre)."""
+
+    def of(share: float) -> float:
+        k = math.floor(n * share) + 1
+        terms = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+        return 2 / n * k * math.exp(terms + k * math.log(share) + (n - k + 1) * math.log1p(-share))
+
+    return np.array([of(share) for share in p.tolist()])
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Bins of predicted standard deviation of each group.
+
+    `together` is how many times the variance of Σ(e² − σ²) exceeds that of independent cells: errors that follow each
+    other, or are at one time, depend on each other. None if the order in time is not known.
+    """
+
+    bins: tuple[Bins, ...]
+    exact: bool
+    together: float | None = None
+
+    @classmethod
+    def of(cls, bins: tuple[Bins, ...], exact: bool, cells: Cells) -> Spread:
+        together = None
+        long = cells.ordered and cells.table.groups == 1 and len(cells.table) >= FEWEST_STEPS and len(bins) == 1
+        if long and bins[0].n.any() and bins[0].square.any():
+            excess = cells.series("square") - cells.series("var")
+            (error,), _ = cosine_error(excess - excess.mean(axis=0), cells.series("n"))
+            # Of independent errors that are as much larger than stated as these are.
+            ratio = float(bins[0].square.sum() / bins[0].var.sum())
+            independent = 2 * float(bins[0].var2.sum()) * ratio**2
+            together = None if math.isnan(error) else max(1.0, float(error) ** 2 / independent)
+        return cls(bins, exact, together)
+
+    @property
+    def n(self) -> Ints:
+        return np.array([int(bins.n.sum()) for bins in self.bins], np.int64)
+
+    def distances(self, square: Floats | None = None, group: int = 0) -> tuple[Floats, Floats]:
+        """`ece` and `ence` of one group; `square` replaces its squared errors (draw, bin)."""
+        bins = self.bins[group]
+        there = bins.n > 0
+        n, total = bins.n[there], max(int(bins.n.sum()), 1)
+        seen = bins.square if square is None else square
+        rmse, rmv = np.sqrt(seen[..., there] / n), np.sqrt(bins.var[there] / n)
+        gap = np.abs(rmse - rmv)
+        return (gap * n / total).sum(axis=-1), (gap / rmv).sum(axis=-1) / max(int(there.sum()), 1)
+
+    def estimate(self, which: int) -> Estimate:
+        values = [float(self.distances(group=group)[which]) for group in range(len(self.bins))]
+        warnings: tuple[str, ...] = ()
+        moved = self.bins[0].moved
+        if len(self.bins) == 1 and not self.exact and moved:
+            warnings = (
+                f"from a histogram: up to {moved:.2%} of the cells may be in a neighbouring bin of ece and ence",
+            )
+        return Estimate(np.where(self.n > 0, values, np.nan), self.n, reason=NOTHING, warnings=warnings)
+
+    @cached_property
+    def drawn(self) -> tuple[Floats, Floats]:
+        """The scores of 2,000 perfect forecasters with the same standard deviations.
+
+        The squared errors of a bin are a multiple of a chi-square with the same mean and variance (Wilson and
+        Hilferty), with fewer degrees of freedom if errors depend on each other.
+        """
+        bins = self.bins[0]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            freedom = np.where(bins.n > 0, bins.var**2 / bins.var2, 1.0) / (self.together or 1.0)
+        part = 2 / (9 * np.maximum(freedom, 0.5))
+        root = 1 - part + normal_draws(_DRAWS, len(bins.n)) * np.sqrt(part)
+        return self.distances(bins.var * np.maximum(root, 0.0) ** 3)
+
+    def grid(self) -> dict[str, Grid]:
+        """For figures: root mean variance and root mean squared error of each bin."""
+        bins = self.bins[0]
+        there = np.flatnonzero(bins.n)
+        if not len(there):
+            return {}
+        n = bins.n[there]
+        columns = {
+            "bin": there + 1,
+            "n": n,
+            "rmv": np.sqrt(bins.var[there] / n),
+            "rmse": np.sqrt(bins.square[there] / n),
+        }
+        return {"spread": Grid(columns)}
+
+
+def normal_draws(rows: int, columns: int) -> Floats:
+    """Standard normal numbers, the same in every call (Box and Muller)."""
+    one, other = Random(0).uniform(2, rows, columns)
+    return np.asarray(np.sqrt(-2 * np.log1p(-one)) * np.cos(2 * np.pi * other))
+
+
+def perfect(drawn: AnyArray, *, independent: bool = False) -> Reference:
+    """The level of simulated perfect forecasters, with the band that contains 95 % of them."""
+    name = "perfect forecaster" + (", independent cells" if independent else "")
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return Reference(name, float(drawn.mean()), "ideal", low=float(low), high=float(high))

@@ -1,0 +1,153 @@
+"""Levels to compare with: forecasters without knowledge, and perfect ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import inf, log, pi, sqrt
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.result import Reference
+from graphgauge.core.types import Floats
+from graphgauge.forecasting.calibration import Reliability, Spread, mean_deviation, perfect
+from graphgauge.forecasting.cells import Cells
+from graphgauge.forecasting.joint import Vectors
+
+Levels = Iterable[Reference]
+_ZERO = "zero forecast"
+_SHUFFLED = "members shuffled"
+
+
+def _per_cell(cells: Cells, total: float) -> float:
+    size = float(cells.size[0])
+    return total / size if size else float("nan")
+
+
+def zero(cells: Cells) -> Levels:
+    """The forecast that is always 0: the mean absolute truth."""
+    return [Reference(_ZERO, _per_cell(cells, float(cells.total("abs_y")[0])))]
+
+
+def zero_scores(level: float) -> Callable[[Cells], Levels]:
+    """The forecast that is always 0, which has the same score for any truth."""
+
+    def chance(cells: Cells) -> Levels:
+        return [Reference(_ZERO, level)]
+
+    chance.__doc__ = f"The forecast that is always 0, which scores {level:g} for any truth."
+    return chance
+
+
+def squares(cells: Cells) -> Levels:
+    """The forecast that is always 0, and the one that is always the truth's mean, which is known only afterwards."""
+    mean, zero = (_per_cell(cells, float(each[0])) for each in (cells.variation[1], cells.total("y2")))
+    return [Reference("mean of the truth", mean, "baseline"), Reference(_ZERO, zero)]
+
+
+def roots(cells: Cells) -> Levels:
+    """The forecast that is always 0, and the one that is always the truth's mean, which is known only afterwards."""
+    return [Reference(each.name, sqrt(each.value), each.kind) for each in squares(cells)]
+
+
+def minus_mean(cells: Cells) -> Levels:
+    """The forecast that is always 0: minus the mean of the truth."""
+    return [Reference(_ZERO, -_per_cell(cells, float(cells.total("y")[0])))]
+
+
+def mean_of_truth(cells: Cells) -> Levels:
+    """0, the score of the mean of the truth."""
+    return [Reference("mean of the truth", 0.0, "baseline")]
+
+
+def naive(cells: Cells) -> Levels:
+    """1, the score of the naive forecast in the history."""
+    return [Reference("naive forecast in the history", 1.0, "baseline")]
+
+
+def climate(cells: Cells) -> Levels:
+    """One Gaussian for all cells, with the mean and variance of the truth, which are known only afterwards."""
+    variance = _per_cell(cells, float(cells.variation[1][0]))
+    score = 0.5 * log(2 * pi * variance) + 0.5 if variance > 0 else -inf
+    return [Reference("one Gaussian with the truth's moments", score, "baseline")]
+
+
+def zero_interval(cells: Cells, *, level: float) -> Levels:
+    """The interval from 0 to 0."""
+    return [Reference(_ZERO, 200 / (100 - level) * _per_cell(cells, float(cells.total("abs_y")[0])))]
+
+
+def zero_quantile(cells: Cells, *, quantile: float) -> Levels:
+    """The forecast whose quantile is always 0."""
+    return [Reference(_ZERO, _zero_pinball(cells, quantile / 100))]
+
+
+def zero_quantiles(cells: Cells) -> Levels:
+    """The forecast whose quantiles are all 0."""
+    return [Reference(_ZERO, _zero_pinball(cells, float(np.mean(cells.design.levels))))]
+
+
+def _zero_pinball(cells: Cells, share: float) -> float:
+    size, total = float(cells.total("abs_y")[0]), float(cells.total("y")[0])
+    return _per_cell(cells, max(share * (size + total) / 2 + (1 - share) * (size - total) / 2, 0.0))
+
+
+def shuffled(name: str) -> Callable[[Vectors], Levels]:
+    def chance(vectors: Vectors) -> Levels:
+        count = int(vectors.count(f"{name}_n")[0])
+        score = float(vectors.total(f"{name}_shuffled")[0]) / count if count else float("nan")
+        return [Reference(_SHUFFLED, score, "baseline")]
+
+    chance.__doc__ = "The same members without dependence between nodes: those of each are rotated by an own offset."
+    return chance
+
+
+def no_gain(vectors: Vectors) -> Levels:
+    """0, the score of members without dependence between nodes."""
+    return [Reference(_SHUFFLED, 0.0, "baseline")]
+
+
+def own_level(cells: Any, *, level: float) -> Levels:
+    """The level itself, which a perfect forecaster covers."""
+    return [Reference("perfect forecaster", level / 100, "ideal")]
+
+
+_PERFECT = (
+    "Perfect forecasters whose truths depend on each other in time as the observed ones do: the mean of 2,000, and the "
+    "band that contains 95 % of them. Without an order in time, the mean with independent cells in closed form."
+)
+
+
+def perfect_shares(
+    score: Callable[[Reliability], Floats], weights: Callable[[Floats], Floats], *, central: bool = False
+) -> Callable[[Reliability], Levels]:
+    def chance(reliability: Reliability) -> Levels:
+        shares = reliability.centred if central else reliability
+        if shares.drawn is not None:
+            return [perfect(score(shares.drawn))]
+        mean = (weights(shares.p) * mean_deviation(int(shares.n[0]), shares.p)).sum()
+        return [Reference("perfect forecaster, independent cells", float(mean), "ideal")]
+
+    chance.__doc__ = _PERFECT
+    return chance
+
+
+def equal(p: Floats) -> Floats:
+    """The same weight for each probability."""
+    return np.full(len(p), 1 / len(p))
+
+
+def nearest(p: Floats) -> Floats:
+    """The share of the unit interval that is nearest to each probability."""
+    return np.diff(np.concatenate(([0.0], (p[1:] + p[:-1]) / 2, [1.0])))
+
+
+def perfect_spread(which: int) -> Callable[[Spread], Levels]:
+    def chance(spread: Spread) -> Levels:
+        return [perfect(spread.drawn[which], independent=spread.together is None)]
+
+    chance.__doc__ = (
+        "Perfect Gaussian forecasters with the same standard deviations, whose errors depend on each other as the "
+        "observed ones do: the mean of 2,000, and the band that contains 95 % of them."
+    )
+    return chance

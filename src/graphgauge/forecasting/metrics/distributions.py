@@ -1,0 +1,292 @@
+"""Metrics of Gaussians, quantiles and members, of the intervals that they bound, and of joint members."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+
+from graphgauge.core.metric import Estimate, Exempt, NoChance
+from graphgauge.core.registry import metric
+from graphgauge.core.types import Floats
+from graphgauge.forecasting import levels as _levels
+from graphgauge.forecasting.cells import NOTHING, Cells, plus, rooted, serial, serial_root, serial_share, serial_tail
+from graphgauge.forecasting.joint import Vectors
+from graphgauge.forecasting.metrics.declared import CALIBRATION, DIRECTED, ERRORS, MOVED, POOLED, SAID
+from graphgauge.forecasting.metrics.errors import without
+
+
+class Percent(float):
+    """A level as keys have it: 95, or 97.5."""
+
+    def __format__(self, form: str) -> str:
+        return format(float(self), form or "g")
+
+
+_LEVEL, _MEDIAN = Percent(95), Percent(50)
+_FEW_NODES = "no time step has two observed nodes"
+_NOT_SCORED = NoChance("a width is chosen by the forecaster, not scored")
+_QUANTILES = SAID | {"needs": ("quantiles",), "reference": "koenker1978"}
+_BETWEEN = SAID | {
+    "conventions": POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"},
+    "interval": serial_tail,
+}
+
+
+# ---- distributions
+
+
+@metric(
+    "nll",
+    **SAID
+    | {
+        "needs": ("gaussian",),
+        "bounds": (-inf, inf),
+        "chance": _levels.climate,
+        "reference": "good1952",
+        "laws": DIRECTED,
+        "conventions": POOLED | {"density": "Gaussian; natural logarithm"},
+        "default": True,
+    },
+)
+def nll(cells: Cells) -> Estimate:
+    """Mean negative log-likelihood of the truth under the predicted distributions."""
+    return cells.mean("nll")
+
+
+@metric(
+    "crps",
+    **SAID
+    | {
+        "reference": "gneiting2007",
+        "conventions": POOLED
+        | {"from": "a Gaussian in closed form; members as they are; quantiles, each for the levels nearest to it"},
+        "default": True,
+    },
+)
+def crps(cells: Cells) -> Estimate:
+    """Mean continuous ranked probability score: the absolute error generalised to distributions.
+
+    For members, the score of their empirical distribution. For quantiles, twice the pinball loss integrated over the
+    levels, where each given level represents the probabilities nearest to it.
+    """
+    if cells.design.form != "quantiles":
+        return cells.mean("crps")
+    return _weighted(cells, 2 * _levels.nearest(np.array(cells.design.levels)))
+
+
+@metric(
+    "crps_fair",
+    **SAID
+    | {
+        "needs": ("samples",),
+        "bounds": (-inf, inf),
+        "reference": "ferro2014",
+        "conventions": POOLED | {"from": "members as draws: what infinitely many of them would score, on average"},
+    },
+)
+def crps_fair(cells: Cells) -> Estimate:
+    """CRPS whose expected value does not depend on the number of members; single values may be below 0."""
+    return cells.mean("crps_fair")
+
+
+@metric(
+    "pinball",
+    **_QUANTILES
+    | {
+        "chance": _levels.zero_quantiles,
+        "conventions": POOLED | {"levels": "all count the same"},
+    },
+)
+def pinball(cells: Cells) -> Estimate:
+    """Mean pinball (quantile) loss over cells and levels."""
+    levels = len(cells.design.levels)
+    return _weighted(cells, np.full(levels, 1 / levels))
+
+
+@metric(
+    "pinball_{quantile}",
+    **_QUANTILES | {"chance": _levels.zero_quantile},
+)
+def pinball_at(cells: Cells, *, quantile: Percent = _MEDIAN) -> Estimate:
+    """Mean pinball (quantile) loss of one level, in percent in the name."""
+    level = cells.design.quantile(quantile / 100)
+    return cells.absent("is not a level of the quantiles") if level is None else cells.mean(f"pinball_{level:g}")
+
+
+@metric(
+    "wql",
+    **_QUANTILES
+    | {
+        "chance": NoChance("the forecast that is 0 everywhere scores 1 at every level"),
+        "conventions": POOLED | {"levels": "all count the same"},
+    },
+)
+def wql(cells: Cells) -> Estimate:
+    """Weighted quantile loss: twice the summed pinball loss over the sum of absolute truths, mean over levels."""
+    loss, size = pinball(cells), cells.total("abs_y")
+    assert loss.influence is not None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = np.where(size > 0, 2 * cells.size / size, np.nan)
+        drift = (cells.series("abs_y") - size / cells.size * cells.series("n")) / size
+    value = loss.value * scale
+    influence = scale * loss.influence - value * drift
+    return replace(loss, value=value, influence=influence, reason="every truth is 0" if cells.n.any() else NOTHING)
+
+
+def _weighted(cells: Cells, weights: Floats) -> Estimate:
+    """The pinball losses of all levels with these weights."""
+    parts = [
+        cells.mean(f"pinball_{level:g}", factor=weight)
+        for level, weight in zip(cells.design.levels, weights.tolist(), strict=True)
+    ]
+    total, *rest = parts
+    for part in rest:
+        total = plus(total, part)
+    return total
+
+
+# ---- intervals
+
+
+@metric(
+    "coverage_{level}",
+    **_BETWEEN
+    | {
+        "direction": "target",
+        "target": 0.95,
+        "bounds": (0, 1),
+        "chance": _levels.own_level,
+        "interval": serial_share,
+        "reference": "christoffersen1998",
+        "laws": CALIBRATION,
+        "default": True,
+    },
+)
+def coverage(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
+    """Share of truths in the central prediction interval of that level; best is the level itself."""
+    known = cells.design.level(level / 100)
+    if known is None:
+        return _no_interval(cells, level)
+    found = cells.mean(f"inside_{known:g}")
+    return replace(found, facts={**found.facts, "level": known, "target": level / 100})
+
+
+def _no_interval(cells: Cells, level: float) -> Estimate:
+    design, tail = cells.design, (1 - level / 100) / 2
+    if design.form == "quantiles":
+        return cells.absent(f"needs the quantiles {tail:g} and {1 - tail:g}")
+    if design.form == "samples" and tail * (design.members + 1) < 1 - 1e-9:
+        return cells.absent(f"needs at least {int(np.ceil(1 / tail - 1e-9)) - 1} members")
+    return cells.absent("was not summed: name the level in coverage=")
+
+
+def _width(cells: Cells, known: float) -> Estimate:
+    if cells.design.form == "gaussian":
+        return cells.mean("std", factor=2 * cells.design.half_widths[known])
+    return cells.mean(f"width_{known:g}")
+
+
+@metric("interval_score_{level}", **_BETWEEN | {"chance": _levels.zero_interval, "reference": "winkler1972"})
+def interval_score(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
+    """Winkler's score: the interval's width plus 2/(1 − level) times how far the truth is outside, mean over cells."""
+    known = cells.design.level(level / 100)
+    if known is None:
+        return _no_interval(cells, level)
+    found = plus(_width(cells, known), cells.mean(f"over_{known:g}", factor=2 / (1 - known)))
+    return replace(found, facts={**found.facts, "level": known})
+
+
+@metric(
+    "msis_{level}",
+    **_BETWEEN
+    | {
+        "needs": ("scaled_intervals",),
+        "chance": NoChance("depends on the width of the naive forecast's intervals"),
+        "reference": "makridakis2020",
+    },
+)
+def msis(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
+    """Mean scaled interval score: Winkler's score divided by the node's naive error in the history."""
+    known = cells.design.level(level / 100)
+    if known is None:
+        return _no_interval(cells, level)
+    why = "the history is constant: its naive forecast has no error"
+    found = cells.mean(f"msis_{known:g}", "scaled_n", reason=why)
+    found = replace(found, facts={**found.facts, "level": known})
+    return without(cells, found, "cells of nodes whose history is constant are left out of msis")
+
+
+@metric(
+    "width_{level}",
+    **_BETWEEN | {"direction": "none", "chance": _NOT_SCORED, "reference": "gneiting2007sharpness", "interval": serial},
+)
+def width(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
+    """Mean width of the central prediction interval of that level."""
+    known = cells.design.level(level / 100)
+    return _no_interval(cells, level) if known is None else _width(cells, known)
+
+
+@metric(
+    "sharpness",
+    **SAID
+    | {
+        "needs": ("gaussian",),
+        "direction": "none",
+        "chance": _NOT_SCORED,
+        "interval": serial_root,
+        "reference": "gneiting2007sharpness",
+    },
+)
+def sharpness(cells: Cells) -> Estimate:
+    """Root mean predicted variance: how much spread the forecasts claim, whether it is right or not."""
+    return rooted(cells.mean("var"))
+
+
+# ---- joint forecasts
+
+_VECTORS = ERRORS | {
+    "unit": "vector",
+    "reference": "gneiting2007",
+    "laws": DIRECTED | {"monotone": MOVED, "permutation": Exempt("distances are summed over nodes in their order")},
+    "conventions": {"vector": "all observed nodes of a time step and horizon, at least two; not divided by size"},
+}
+
+
+@metric("energy_score", **_VECTORS | {"needs": ("joint",), "chance": _levels.shuffled("energy")})
+def energy_score(joint: Vectors) -> Estimate:
+    """Mean distance of the members to the truth of all nodes, less half their mean distance to each other."""
+    return joint.mean("energy", "energy_n", reason=_FEW_NODES)
+
+
+@metric(
+    "energy_gain",
+    **_VECTORS
+    | {
+        "needs": ("joint",),
+        "direction": "higher",
+        "bounds": (-inf, 1),
+        "chance": _levels.no_gain,
+        "laws": DIRECTED
+        | {"monotone": MOVED, "permutation": Exempt("members are shuffled by the position of the node")},
+    },
+)
+def energy_gain(joint: Vectors) -> Estimate:
+    """Share of the energy score that the members' dependence between nodes saves, compared with shuffled members."""
+    return joint.gain("energy", _FEW_NODES)
+
+
+@metric(
+    "variogram_score",
+    **_VECTORS
+    | {
+        "needs": ("pairs",),
+        "chance": _levels.shuffled("variogram"),
+        "reference": "scheuerer2015",
+        "conventions": {"order": "0.5", "pairs": "joined by an edge, both observed; mean over pairs, then over steps"},
+    },
+)
+def variogram_score(pairs: Vectors) -> Estimate:
+    """Squared error of the expected root distance between neighbouring nodes, mean over the edges of the graph."""
+    return pairs.mean("variogram", "variogram_n", reason="no edge has two observed nodes")

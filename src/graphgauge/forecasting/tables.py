@@ -1,0 +1,273 @@
+"""Long tables, a row per cell, as Nixtla's libraries make them: data frames of any library, or columns in a mapping."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.options import whole_number
+from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.forecasting.evaluate import COVERAGE, evaluate_sample
+from graphgauge.forecasting.frames import columns_of, labels_of
+from graphgauge.forecasting.reading import null_of, score_name, shown
+from graphgauge.forecasting.sample import Rows, Sample
+from graphgauge.forecasting.totals import Extras
+
+_BOUND = re.compile(r"-(lo|hi)-(\d+(?:\.\d+)?)")
+_QUANTILE = re.compile(r"(?:-q-|_q|-ql|_ql)(0?\.\d+)")
+
+
+def evaluate_table(
+    table: Any,
+    *,
+    model: str | None = None,
+    id: str = "unique_id",
+    time: str = "ds",
+    y: str = "y",
+    cutoff: str = "cutoff",
+    horizon: str | None = None,
+    pred: str | None = None,
+    std: str | None = None,
+    quantiles: Mapping[float, str] | None = None,
+    samples: Sequence[str] | None = None,
+    scores: Sequence[str] | None = None,
+    history: Any = None,
+    season: int = 1,
+    weights: Mapping[Any, float] | None = None,
+    null_value: float | None = None,
+    null_tolerance: float = 0.0,
+    nan: str = "raise",
+    coverage: Sequence[float] | float = COVERAGE,
+    bins: int = 10,
+    metrics: Any = None,
+    confidence: float = 0.95,
+) -> Evaluation:
+    """Evaluate a long table, a row per cell: a frame of pandas, polars or pyarrow, or a mapping of columns.
+
+    Without a column of horizons they are counted: with a column of cutoffs the rows after each cutoff of each series,
+    without one there is one horizon. Series may differ in length, start and cutoffs.
+
+    Parameters
+    ----------
+    table
+        The rows.
+    model
+        A model as Nixtla names it: its column, with `-lo-90` and `-hi-90`, `-median` or `_q0.1` where there are any.
+    id, time, y, cutoff, horizon
+        Columns of series, times, truths, issue times (if there is one) and horizons.
+    pred, std, quantiles, samples, scores
+        Columns of the forecast, in place of `model`; quantiles by level.
+    history, season
+        The training table, with the same columns of series, times and truths, for `mase`, `rmsse` and `msis`.
+    weights
+        One per series, by its id.
+    null_value, null_tolerance, nan, coverage, bins, metrics, confidence
+        As in `evaluate`.
+
+    Returns
+    -------
+    Evaluation
+        As from `evaluate`; a node is a series.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, a cell has two rows, or rows are missing and horizons cannot be counted.
+
+    Examples
+    --------
+    >>> from graphgauge import forecasting
+    >>> table = {"unique_id": ["a", "a", "b", "b"], "ds": [1, 2, 1, 2], "y": [1, 2, 3, 4], "Naive": [1, 2, 3, 6]}
+    >>> forecasting.evaluate_table(table, model="Naive")["mae"].value
+    0.5
+    """
+    columns = columns_of(table)
+    for name in (id, time, y, *([] if cutoff == "cutoff" else [cutoff])):
+        _column(columns, name)
+    if model is not None:
+        if any(given is not None for given in (pred, quantiles, samples)):
+            raise OptionError("model= names the columns of the forecast", fix="Leave pred, quantiles and samples out.")
+        pred, quantiles = _of_model(columns, model)
+    if pred is None and quantiles is None and samples is None and not scores:
+        others = [name for name in columns if name not in (id, time, y, cutoff, horizon)]
+        raise InputError(
+            f"which column is the forecast? It could be {', '.join(others) or 'none'}"[:300],
+            where="table",
+            fix=f"Pass model={others[0] if others else '…'!r}, or pred=.",
+        )
+    ids, node = _ranked(labels_of(_column(columns, id), f"column {id!r}"))
+    times = labels_of(_column(columns, time), f"column {time!r}")
+    keys = {name: labels_of(columns[name], f"column {name!r}") for name in (cutoff, horizon) if name in columns}
+    _refuse_twice({id: ids[node], time: times, **keys})
+    known, step, ahead, number = _when(columns, node, times, cutoff, horizon)
+    arrays: dict[str, Any] = {"y_true": _numbers(columns, y)}
+    arrays |= {name: _numbers(columns, at) for name, at in (("y_pred", pred), ("std", std)) if at is not None}
+    levels: tuple[float, ...] = ()
+    if quantiles is not None:
+        levels = tuple(sorted(float(level) for level in quantiles))
+        by_level = {float(level): name for level, name in quantiles.items()}
+        arrays["quantiles"] = np.stack([_numbers(columns, by_level[level]) for level in levels], axis=1)
+    if samples is not None:
+        arrays["samples"] = np.stack([_numbers(columns, name) for name in samples], axis=1)
+    arrays |= {f"scores[{score_name(name)!r}]": _numbers(columns, name) for name in scores or ()}
+    sample = Sample.checked(
+        arrays,
+        shape=(len(known), len(ahead), len(ids)),
+        levels=levels,
+        axes=("time", "horizon", "node") if cutoff in columns or horizon else ("time", "node"),
+        labels={"time": known, "horizon": ahead, "node": ids},
+        null=null_of(null_value, null_tolerance, arrays["y_true"]),
+        nan=nan,
+        rows=Rows(step, number, node),
+    )
+    naive = _naive_errors(history, ids, whole_number("season", season, 1), id=id, time=time, y=y)
+    extras = Extras(_weights(weights, ids), naive)
+    return evaluate_sample(sample, extras, coverage=coverage, bins=bins, metrics=metrics, confidence=confidence)
+
+
+def _column(columns: Mapping[str, AnyArray], name: str) -> AnyArray:
+    if name not in columns:
+        raise InputError(f"no column {name!r:.60}; it has {', '.join(columns):.200}", where="table", fix="Name it.")
+    return columns[name]
+
+
+def _numbers(columns: Mapping[str, AnyArray], name: str) -> AnyArray:
+    values = _column(columns, name)
+    if values.dtype.kind == "O":
+        with suppress(TypeError, ValueError):
+            values = np.array([np.nan if value is None else value for value in values.tolist()], np.float64)
+    if values.dtype.kind not in "fiub":
+        raise InputError(f"column {name!r:.60} has values that are not numbers", where="table")
+    return values
+
+
+def _of_model(columns: Mapping[str, AnyArray], model: str) -> tuple[str | None, dict[float, str] | None]:
+    """The point forecast of a model, and its quantiles if the table has bounds of intervals."""
+    levels: dict[float, str] = {}
+    for name in columns:
+        rest = name[len(model) :] if name.startswith(model) else ""
+        bound, quantile = _BOUND.fullmatch(rest), _QUANTILE.fullmatch(rest)
+        level = 0.5 if rest == "-median" else float(quantile[1]) if quantile else None
+        if bound is not None:
+            tail = (1 - float(bound[2]) / 100) / 2
+            level = round(tail if bound[1] == "lo" else 1 - tail, 10)
+        if level in levels:
+            what = f"columns {levels[level]!r} and {name!r} are both the quantile {level:g} of {model!r}"
+            raise InputError(what[:200], where="table", fix="Drop one of them.")
+        if level is not None:
+            levels[level] = name
+    if model not in columns and not levels:
+        known = [name for name in columns if not _BOUND.search(name)]
+        raise InputError(f"no column {model!r:.60}; it has {', '.join(known):.200}", where="table")
+    return model if model in columns else None, levels or None
+
+
+def _ranked(labels: AnyArray) -> tuple[AnyArray, Ints]:
+    """The distinct labels, sorted, and which of them each row has."""
+    if not len(labels):
+        raise InputError("no rows", where="table")
+    known, place = np.unique(labels, return_inverse=True)
+    return known, place.astype(np.int64)
+
+
+def _when(
+    columns: Mapping[str, AnyArray], node: Ints, times: AnyArray, cutoff: str, horizon: str | None
+) -> tuple[AnyArray, Ints, AnyArray, Ints]:
+    """Issue times, or times, in order; horizons; and which of them each row has."""
+    issued = labels_of(columns[cutoff], f"column {cutoff!r}") if cutoff in columns else None
+    if horizon is not None:
+        ahead, number = _ranked(labels_of(_column(columns, horizon), f"column {horizon!r}"))
+        # A number of steps after a time without a cutoff is told apart by its horizon.
+        return (*_ranked(times if issued is None else issued), ahead, number)
+    known, step = _ranked(times if issued is None else issued)
+    if known.dtype.kind == "U" and issued is None and len(known) > 1:
+        raise InputError(
+            f"times such as {str(known[0])!r:.40}, whose order is unknown",
+            where="table",
+            fix="Write them as 2026-01-31, or as numbers.",
+        )
+    if issued is None:
+        return known, step, np.array([1]), np.zeros(len(step), np.int64)
+    if times.dtype.kind == issued.dtype.kind and not (times > issued).all():
+        at = int(np.argmin(times > issued))
+        raise InputError(f"time {shown(times[at])} is not after its cutoff {shown(issued[at])}", where="table")
+    number = _counted(node, step, times)
+    return known, step, np.arange(1, int(number.max()) + 2), number
+
+
+def _counted(node: Ints, step: Ints, times: AnyArray) -> Ints:
+    """The place of each row's time among those of its series and cutoff, which must be the same in all series."""
+    order = np.lexsort((times, step, node))
+    new = np.append(True, (np.diff(node[order]) != 0) | (np.diff(step[order]) != 0))
+    first = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order)) - first
+    when = np.unique(times, return_inverse=True)[1]
+    _, pair = np.unique(step * (int(when.max()) + 1) + when, return_inverse=True)
+    least, most = np.full(int(pair.max()) + 1, len(order)), np.zeros(int(pair.max()) + 1, np.int64)
+    np.minimum.at(least, pair, number)
+    np.maximum.at(most, pair, number)
+    if (least < most).any():
+        at = int(np.flatnonzero((least < most)[pair])[0])
+        raise InputError(
+            f"time {shown(times[at])} has different numbers of rows before it in different series: rows are missing",
+            where="table",
+            fix='Add a column of horizons and pass horizon="…".',
+        )
+    return number
+
+
+def _refuse_twice(keys: Mapping[str, AnyArray]) -> None:
+    """Refuse rows of which all keys are equal."""
+    cells = np.stack([np.unique(each, return_inverse=True)[1] for each in keys.values()])
+    order = np.lexsort(cells)
+    again = np.flatnonzero((np.diff(cells[:, order], axis=1) == 0).all(axis=0))
+    if len(again):
+        row = order[again[0] + 1]
+        at = ", ".join(f"{name} {shown(values[row])}" for name, values in keys.items())
+        raise InputError(f"more than one row has {at:.120}", where="table", fix="A cell is one row: drop the others.")
+
+
+def _naive_errors(history: Any, ids: AnyArray, season: int, *, id: str, time: str, y: str) -> Floats | None:
+    """Mean absolute and squared (seasonal) naive errors of each series in its training rows (2, series)."""
+    if history is None:
+        if season != 1:
+            raise OptionError("season= needs history=", fix="Pass both.")
+        return None
+    columns = columns_of(history)
+    known, node = _ranked(labels_of(_column(columns, id), f"history, column {id!r}"))
+    place = np.searchsorted(known, ids)
+    missing = np.flatnonzero(known[np.minimum(place, len(known) - 1)] != ids)
+    if len(missing):
+        what = f"has no rows of {str(ids[missing[0]])!r:.60}, which the table has"
+        raise InputError(what, where="history", fix="Pass the training table of the same series.")
+    times = labels_of(_column(columns, time), f"history, column {time!r}")
+    order = np.lexsort((times, node))
+    values, node = _numbers(columns, y)[order].astype(np.float64), node[order]
+    same = node[season:] == node[:-season]
+    change, node = (values[season:] - values[:-season])[same], node[season:][same]
+    seen = ~np.isnan(change)
+    size = np.maximum(np.bincount(node[seen], minlength=len(known)), 1)
+    sums = [np.bincount(node[seen], each[seen], len(known)) / size for each in (np.abs(change), change**2)]
+    return np.stack(sums)[:, place]
+
+
+def _weights(weights: Mapping[Any, float] | None, ids: AnyArray) -> Floats | None:
+    if weights is None:
+        return None
+    if not isinstance(weights, Mapping):
+        raise OptionError("weights of a table are by series", fix="Pass weights={id: weight, …}.")
+    by_name = {str(name): float(weight) for name, weight in weights.items()}
+    missing = next((name for name in map(str, ids.tolist()) if name not in by_name), None)
+    if missing is not None:
+        raise InputError(f"has no weight of {missing!r:.60}", where="weights")
+    values = np.array([by_name[name] for name in map(str, ids.tolist())])
+    if not np.isfinite(values).all() or (values < 0).any() or not (values > 0).any():
+        raise InputError("are not finite, below 0, or all 0", where="weights")
+    return np.asarray(values / values.mean())
