@@ -159,9 +159,9 @@ def with_inputs(
 
 def _recipe(name: str, fields: Fields, values: dict[str, Any]) -> dict[str, Any]:
     """How to compute the result again: the options that are given, and the hashes of code before it is imported."""
-    from graphgauge.study.options import keys_of
-
-    given = {key: plain(values[key]) for key, field in keys_of(fields).items() if field.is_given(values[key])}
+    apart = ("gate", "threads", "engine", "scheduler", "format", "draw", "quiet", "debug")
+    own = {key: field for key, field in fields.items() if key not in apart and not isinstance(field.kind, Output)}
+    given = {key: plain(values[key]) for key, field in own.items() if field.is_given(values[key])}
     code = {factory: source_hash(factory, Path.cwd()) for factory in named_factories(fields, values)}
     return {"name": name, "options": given, "code": code}
 
