@@ -1,43 +1,15 @@
-"""Results of single commands, in every form of every family, can be computed again."""
+"""The default metrics of every form of every family."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from tests.doors.test_values import DATA, arguments
+from tests.doors.test_values import DATA
 
-from graphgauge.old.cli.family import family_command
 from graphgauge.old.core.gates import Gate, metrics_with_gates
 from graphgauge.old.core.metric import DEFAULT
-from graphgauge.study import verify
-
-
-@pytest.mark.slow
-def test_results_of_single_commands_are_recomputed(tmp_path: Path) -> None:
-    before = Path.cwd()
-    try:
-        for name, data in DATA.items():
-            folder = tmp_path / name.replace(" ", "-")
-            folder.mkdir()
-            values = data.write(folder)
-            os.chdir(folder)
-            words = [*arguments(data.declared, values), "--quiet"]
-            done = CliRunner().invoke(family_command(data.declared.name), [*words, "-o", "result.json"])
-            assert done.exit_code == 0, (name, done.output, done.exception)
-        os.chdir(tmp_path)
-        verdicts = {verdict.path.parent.name: verdict for verdict in verify(tmp_path, jobs=1)}
-    finally:
-        os.chdir(before)
-    assert set(verdicts) == {name.replace(" ", "-") for name in DATA}
-    wrong = {name: str(verdict) for name, verdict in verdicts.items() if verdict.mismatch}
-    # Models are not asked again without --trust-code.
-    models = {name: text for name, text in wrong.items() if text.endswith("is not imported")}
-    assert len(models) == 3
-    assert {name: text for name, text in wrong.items() if name not in models} == {}
 
 
 @pytest.mark.parametrize("name", DATA)

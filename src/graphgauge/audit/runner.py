@@ -56,7 +56,7 @@ def run(
     0
     """
     known = [each.name for each in checks()]
-    wanted = set(known) if only is None else {one_of("check", each, known) for each in only}
+    wanted = None if only is None else {one_of("check", each, known) for each in only}
     ignored = {one_of("check", each, known) for each in ignore}
     if isinstance(subject, Evaluation):
         found = list(_of_one(subject, materials))
@@ -67,7 +67,7 @@ def run(
             )
         evaluations = read_all(subject) if isinstance(subject, str | Path) else list(subject)
         found = [*over_runs(evaluations), *together(evaluations)]
-    marked = (replace(each, ignored=each.check in ignored) for each in found if each.check in wanted)
+    marked = (replace(each, ignored=each.check in ignored) for each in found if wanted is None or each.check in wanted)
     return Findings(sorted(marked, key=_severity))
 
 

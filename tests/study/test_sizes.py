@@ -1,0 +1,64 @@
+"""What commands print stays short, and the demo is small and whole."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.command import graphgauge as command
+
+from graphgauge.study import run
+from graphgauge.study.ci import annotated, conclusion, junit, summary
+
+RESUMED, DEMO = 2_000, 6_000
+PAGE, DATA = 500_000, 10_000_000
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    folder = tmp_path_factory.mktemp("demo")
+    done = command("demo", "--output", "here", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "here", done.stdout
+
+
+def test_the_demo_says_who_leads_in_few_words(demo):
+    folder, said = demo
+    assert len(said) <= DEMO
+    for family in ("ranking", "recovery", "forecasting", "generation", "explanation", "evolution"):
+        assert f"{family} on " in said
+    assert (folder / "report.html").stat().st_size <= PAGE
+    data = [path for path in folder.rglob("*") if path.is_file() and "results" not in path.parts]
+    assert sum(path.stat().st_size for path in data) <= DATA
+
+
+def test_a_resumed_run_is_short(demo):
+    folder, _ = demo
+    done = command("run", "study.toml", cwd=folder)
+    assert done.returncode == 0
+    assert len(done.stdout) + len(done.stderr) <= RESUMED
+    assert len(done.stdout.splitlines()) <= 20
+
+
+def test_the_demo_is_verified(demo):
+    folder, _ = demo
+    done = command("verify", "study.toml", "--quiet", cwd=folder)
+    assert (done.returncode, done.stdout.partition(":")[0]) == (0, "holds"), done.stdout
+    shutil.rmtree(folder / "results/spectral")
+    done = command("verify", "study.toml", "--quiet", cwd=folder)
+    assert done.returncode == 1
+    assert done.stdout.count("is missing") == 14  # with the items of each
+
+
+def test_gates_for_ci_are_of_one_list(study, tmp_path):
+    with (study / "study.toml").open("a") as stream:
+        stream.write('[[gate]]\nrequire = "mrr >= 0.95"\nmethod = "poor"\n')
+    done = command("run", "study.toml", "--junit", "j.xml", "--summary", "s.md", cwd=study, GITHUB_ACTIONS="true")
+    assert done.returncode == 1
+    gates = run(study / "study.toml").judgement.gates
+    assert conclusion(gates) == "3 of 6 gates did not pass."
+    assert (study / "j.xml").read_text() == junit(gates)
+    assert (study / "s.md").read_text() == summary(gates, "two scorers")
+    assert [line for line in done.stderr.splitlines() if line.startswith("::")] == annotated(gates)
+    assert junit(gates).count("<failure ") == 3
