@@ -120,7 +120,7 @@ class Chrome:
         entries = self._call("POST", "/se/log", {"type": "performance"})
         events = [json.loads(entry["message"])["message"] for entry in entries]
         sent = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
-        return [each["request"]["url"] for each in sent if not each["documentURL"].startswith("chrome://")]
+        return [each["request"]["url"] for each in sent if not each["documentURL"].startswith("chrome")]
 
     def close(self) -> None:
         try:

@@ -95,7 +95,7 @@ def test_every_run_is_there(study):
 
 def test_pictures_have_text_as_text_and_nothing_asks_the_network(study):
     page = (study / "report.html").read_text(encoding="utf-8")
-    assert page.count("<svg ") == 2
+    assert page.count("<svg ") >= 2
     drawing = page[page.index("<svg ") : page.index("</svg>")]
     assert ">good<" in drawing
     assert "<image" not in drawing
