@@ -46,7 +46,7 @@ def reading_options() -> list[click.Option]:
 
 def confidence_option(text: str) -> click.Option:
     kind = click.FloatRange(0, 1, min_open=True, max_open=True)
-    return Section("Options", "--confidence", type=kind, default=0.95, help=f"{text}  [0.95]")
+    return Section("Options", "--confidence", type=kind, metavar="LEVEL", default=0.95, help=f"{text}  [0.95]")
 
 
 def output_options(drawn: str) -> list[click.Option]:
