@@ -459,7 +459,7 @@ class Row(NamedTuple):
 
     @property
     def is_low(self) -> bool:
-        return self.coverage < 0.93
+        return round(self.coverage, 3) < 0.93
 
 
 def line_of(design: Design, found: list[Row]) -> str:
