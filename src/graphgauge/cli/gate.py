@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from graphgauge.cli.command import OUTPUT_FILE, Command, Section, files_then_words, refuse_replacing
 from graphgauge.cli.results import confidence_option
 from graphgauge.core.errors import OptionError
 
 if TYPE_CHECKING:
-    from graphgauge.old.stats.gate_files import Outcome
+    from graphgauge.core.gate import GateOutcome
     from graphgauge.stats.regression import Regression
 
 _ENDINGS = (".json", ".md", ".xml", ".svg", ".png", ".pdf")
@@ -37,11 +37,13 @@ def _gate(
     only if every loss is excluded and every requirement holds, otherwise 1.
     """
     from graphgauge.core.content import GatesFile
+    from graphgauge.core.disk import write_text
     from graphgauge.core.files import load, refuse_result, result_files
     from graphgauge.core.gate import Gate
     from graphgauge.core.sealed import encode
-    from graphgauge.old.stats import gate_files
+    from graphgauge.stats.figures import gate_figure
     from graphgauge.stats.regression import gate as test
+    from graphgauge.study import ci
 
     limits = _margins(against, metric, margin, gate)
     required = [Gate.parse(text) for text in gate]  # before anything is read
@@ -54,69 +56,42 @@ def _gate(
             raise OptionError(f"--output {path!r:.80} has no known ending", fix=f"Use {', '.join(_ENDINGS)}.")
     asked = {name: options[name] for name in ("over", "confidence", "truths", "direction")}
     tests = [test(new, against, metric=key, margin=loss, **asked) for key, loss in limits.items()]
-    checked = [each.check(load(new, items=False)) for each in required]
-    passes = [each.passed or (each.worse == "undecided" and options["undecided"] == "pass") for each in tests]
-    shown = [_as_outcome(each, ok) for each, ok in zip(tests, passes, strict=True)]
-    shown += [gate_files.Outcome(each.gate, each.passed, each.words) for each in checked]
-    gates = GatesFile(gates=[*(each.outcome for each in tests), *checked])
-    gates.receipt = {"new": new, "against": against, "tests": [asdict(each) for each in tests]}
+    gates = [_outcome(each, options["undecided"]) for each in tests]
+    gates += [each.check(load(new, items=False)) for each in required]
+    receipt = {"new": new, "against": against, "tests": [asdict(each) for each in tests]}
     pages: dict[str, Callable[[], str]] = {
-        ".json": lambda: encode(gates),
-        ".xml": lambda: gate_files.junit(shown),
-        ".md": lambda: gate_files.markdown(shown, new, against),
+        ".json": lambda: encode(GatesFile(gates=gates, receipt=receipt)),
+        ".xml": lambda: ci.junit(gates),
+        ".md": lambda: ci.summary(gates, new),
+        "": lambda: "\n".join(map(str, gates)),
     }
 
+    def write(path: str) -> None:
+        page = pages.get(_ending(path))
+        write_text(path, page()) if page is not None else gate_figure(tests, path)
+
     def words() -> None:
-        text = {"json": pages[".json"], "markdown": pages[".md"]}.get(
-            options["form"], lambda: "\n".join(map(str, shown))
-        )
-        click.echo(text().rstrip("\n"))
-        on_github = os.environ.get("GITHUB_ACTIONS") == "true"
-        for line in gate_files.annotation_lines(shown) if options["annotate"] or on_github else ():
+        click.echo(pages[{"json": ".json", "markdown": ".md"}.get(options["form"], "")]().rstrip("\n"))
+        for line in ci.annotated(gates) if options["annotate"] or ci.on_github() else ():
             # Of JSON nothing else may be on stdout; GitHub reads both streams.
             click.echo(line, err=options["form"] != "table")
 
-    files_then_words([partial(_write, path, pages, shown) for path in outputs], words)
-    if not (all(passes) and all(each.passed for each in checked)):
+    files_then_words([partial(write, path) for path in outputs], words)
+    if not all(each.passed for each in gates):
         raise click.exceptions.Exit(1)
 
 
-def _write(path: str, pages: dict[str, Callable[[], str]], outcomes: list[Outcome]) -> None:
-    from graphgauge.core.disk import write_text
-    from graphgauge.old.stats.gate_files import draw
-
-    page = pages.get(_ending(path))
-    write_text(path, page()) if page is not None else draw(outcomes, path)
+def _outcome(found: Regression, undecided: str) -> GateOutcome:
+    """A test as the outcome of a gate, with what it would take; one that is undecided may pass."""
+    outcome = found.outcome
+    said = " ".join(filter(None, (f"{outcome.why}.", found.advice, *found.notes)))
+    may_pass = outcome.verdict == "undecided" and undecided == "pass"
+    return replace(outcome, why=said.rstrip("."), verdict="passed" if may_pass else outcome.verdict)
 
 
 def _ending(path: str) -> str:
     """The ending of a file; that of GitHub's summary, which has none, is .md."""
     return ".md" if path == os.environ.get("GITHUB_STEP_SUMMARY") else Path(path).suffix.lower()
-
-
-def _as_outcome(found: Regression, passed: bool) -> Outcome:
-    """A test as the pages of gates show it."""
-    from graphgauge.old.stats.gate_files import Outcome
-    from graphgauge.old.stats.regression import Regression as Shown
-
-    interval = None if found.low != found.low else (found.low, found.high)
-    where = f" on {found.dataset}" if found.dataset else ""
-    old = Shown(
-        found.metric,
-        found.better,
-        found.margin,
-        1 - found.confidence,
-        found.new,
-        found.baseline,
-        found.loss,
-        interval,
-        found.worse,
-        found.unit,
-        found.n,
-        found.paired,
-    )
-    words = " ".join(filter(None, (f"{found.verdict}: {found.evidence}.", found.advice, *found.notes)))
-    return Outcome(f"{found.metric}{where}, margin {found.margin:g}", passed, words, old)
 
 
 def _margins(

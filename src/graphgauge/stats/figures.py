@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,11 @@ import numpy as np
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.figure import CHANCE, COLOURS, SHAPES, in_place_of, new_figure, styled, write_figure
 from graphgauge.core.number import percent
+from graphgauge.core.scrub import clean
 
 if TYPE_CHECKING:
     from graphgauge.stats.outcome import Comparison
+    from graphgauge.stats.regression import Regression
     from graphgauge.stats.summaries import Aggregate
 
 KINDS = ("ranks", "differences")
@@ -58,6 +61,24 @@ def aggregate_figure(table: Aggregate, path: str | Path | None, ax: Any = None) 
             axes.set_ylim(len(methods) - 0.5, -0.5)
             where = f" on {dataset}" if dataset else ""
             axes.set_xlabel(f"{metric}{where}, {percent(table.confidence)} interval")
+    return _written(figure, path)
+
+
+def gate_figure(tests: Sequence[Regression], path: str | Path | None = None) -> Any:
+    """The change of each metric with its interval, no change (grey) and the margin (dashed); a panel per test."""
+    figure = new_figure(7, 0.5 + 0.95 * max(1, len(tests)))
+    colours = {"excluded": COLOURS[2], "shown": COLOURS[1], "undecided": COLOURS[5]}
+    with styled():
+        for axes, test in zip(figure.subplots(max(1, len(tests)), 1, squeeze=False)[:, 0], tests, strict=False):
+            sign, change = -1 if test.better == "higher" else 1, test.new - test.baseline
+            axes.axvline(0, color=CHANCE, lw=0.8)
+            axes.axvline(sign * test.margin, color=COLOURS[1], lw=1.2, ls="--")
+            axes.plot([sign * test.low, sign * test.high], [0, 0], color=colours[test.worse], lw=3)
+            axes.plot([change], [0], "o", color=colours[test.worse])
+            axes.set_yticks([])
+            axes.grid(False)
+            text = f"{test.metric}: worse by more than {test.margin:g} is {test.worse} (change {change:+.4g})"
+            axes.set_title(clean(text, 120).replace("$", r"\$"), fontsize=9, loc="left")  # a dollar begins a formula
     return _written(figure, path)
 
 
