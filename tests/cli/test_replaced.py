@@ -39,7 +39,6 @@ COMMANDS = [
     "compare table.csv --metric mrr -o table.csv",
     "report new base -o new/0.json",
     "report new base -o new/0.items.npz",
-    "verify new -o new/0.json",
     "init --output new/0.json",
 ]
 
