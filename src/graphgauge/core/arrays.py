@@ -94,7 +94,7 @@ def as_numeric(value: Any, name: str, *, ragged: str = "Make all rows as long as
     """
     if is_tensor(value):
         array = _host_view(value, name)
-    elif isinstance(value, np.ma.MaskedArray):
+    elif "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray):  # it takes long to import
         # np.asarray would drop the mask and bring back what it hides.
         raise InputError("found a masked array", where=name, fix="Pass its data and, if the function takes one, mask=.")
     else:
