@@ -115,7 +115,8 @@ def _error_tables(sample: Sample, design: Design, frame: Frame) -> tuple[Table, 
     sides: list[list[Table]] = [[Table.empty(names, horizons)], [Table.empty(names, nodes)]]
     for piece, blocks in frame.pieces(steps):
         part = sample if piece == slice(0, steps) else sample.steps(piece)
-        node_blocks, place = np.unique(blocks >> (frame.node_shift - frame.shift), return_inverse=True)
+        node_blocks = blocks >> (frame.node_shift - frame.shift)
+        place, node_blocks = node_blocks - node_blocks[0], np.arange(node_blocks[0], node_blocks[-1] + 1)
         shape = (len(blocks), part.shape[0] // len(blocks), horizons, nodes)
         totals = kernel(part, design, shape, place)
         for side, at, shift, (high, low, counts) in zip(

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphgauge import _core
+from graphgauge.core.arrays import sorted_unique
 from graphgauge.core.metric import Bounds
 from graphgauge.core.options import confidence_level
 from graphgauge.core.result import Interval, enclosing
@@ -151,9 +152,10 @@ def tail(confidence: float) -> float:
 
 def t_quantile(df: ArrayLike, confidence: float) -> Floats:
     """The two-sided critical value of Student's t; NaN where df < 1."""
-    freedom, place = np.unique(np.asarray(df, dtype=np.float64), return_inverse=True)
-    values = np.array([_t_quantile(each, confidence) for each in freedom.tolist()])
-    return np.asarray(values[place].reshape(np.shape(df)))
+    each = np.asarray(df, dtype=np.float64)
+    freedom = sorted_unique(each)
+    values = np.array([_t_quantile(known, confidence) for known in freedom.tolist()])
+    return np.asarray(values[np.searchsorted(freedom, each)]) if len(freedom) else each
 
 
 @lru_cache(maxsize=4096)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from graphgauge.core.arrays import sorted_unique
 from graphgauge.core.types import Floats
 
 # With fewer time steps memory cannot be estimated, and there is no interval.
@@ -51,7 +52,7 @@ def cosine_error(influence: ArrayLike, cells: ArrayLike | None = None) -> tuple[
     steps = there.sum(axis=0)
     even = amounts.sum(axis=0) ** 2 >= _FEWEST_EVEN * np.square(amounts).sum(axis=0)
     error, df = np.full(series.shape[1], np.nan), np.zeros(series.shape[1])
-    for n in np.unique(steps[(steps >= FEWEST_STEPS) & even]):
+    for n in sorted_unique(steps[(steps >= FEWEST_STEPS) & even]):
         columns = np.flatnonzero((steps == n) & even)
         part = series if len(columns) == series.shape[1] else series[:, columns]
         if n < len(series):
