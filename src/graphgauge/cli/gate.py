@@ -83,8 +83,10 @@ def _gate(
 
 def _outcome(found: Regression, undecided: str) -> GateOutcome:
     """A test as the outcome of a gate, with what it would take; one that is undecided may pass."""
+    from graphgauge.stats.text import sentence
+
     outcome = found.outcome
-    said = " ".join(filter(None, (f"{outcome.why}.", found.advice, *found.notes)))
+    said = " ".join(filter(None, (f"{outcome.why}.", found.advice, *map(sentence, found.notes))))
     may_pass = outcome.verdict == "undecided" and undecided == "pass"
     return replace(outcome, why=said.rstrip("."), verdict="passed" if may_pass else outcome.verdict)
 

@@ -20,7 +20,7 @@ from graphgauge.core.types import AnyArray, Floats
 from graphgauge.stats.panel import Gap, Missing, Panel
 from graphgauge.stats.runs import Score, Seed, on_dataset, seed_order
 from graphgauge.stats.shift import Sample
-from graphgauge.stats.text import listing
+from graphgauge.stats.text import listing, several_of, units
 from graphgauge.stats.truth import split_of
 
 RunsDesign = Literal["auto", "paired", "unpaired"]
@@ -61,12 +61,12 @@ class Design(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def over(self) -> str:
         """`8 seeds`, `3 to 5 runs`, `112 datasets`."""
         low, high = self.units
-        return plural(low, self.unit, self.plural) if low == high else f"{low:,} to {high:,} {self.plural}"
+        return units(low, self.unit) if low == high else f"{low:,} to {high:,} {self.plural}"
 
     @property
     def plural(self) -> str:
         """The unit's plural."""
-        return {"query": "queries"}.get(self.unit, f"{self.unit}s")
+        return several_of(self.unit)
 
     @property
     def count(self) -> int:

@@ -23,7 +23,7 @@ from graphgauge.stats.design import Design
 from graphgauge.stats.effects import seeds_needed, units_needed
 from graphgauge.stats.many import Friedman, cliques
 from graphgauge.stats.ranks import effect_word
-from graphgauge.stats.text import decimals, ends, fixed, listing, p_digits, p_text, plus_minus, together
+from graphgauge.stats.text import decimals, ends, fixed, listing, p_digits, p_text, plus_minus, sentence, together
 
 Verdict = Literal["first", "second", "none", "cannot", "invalid"]
 # Notes that a terminal shows beside the warnings and errors, all of which it shows.
@@ -330,7 +330,7 @@ class Comparison(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         yield from self.margins
         loud = [note for note in self.notes if note.startswith(("warning", "error"))]
         quiet = [note for note in self.notes if note not in loud][: max(0, _MOST_NOTES - len(loud))]
-        yield from (f"{note}." for note in (*loud, *([self.unfair] if self.unfair else []), *quiet))
+        yield from (sentence(note) for note in (*loud, *([self.unfair] if self.unfair else []), *quiet))
 
     def render(self, form: str = "table") -> str:
         """The comparison as `table`, `markdown`, `latex`, `html`, `csv` (a line per pair) or `json`."""

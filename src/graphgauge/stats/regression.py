@@ -13,7 +13,7 @@ from msgspec import Struct
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.gate import GateOutcome
-from graphgauge.core.number import Number, percent, plural
+from graphgauge.core.number import Number, percent
 from graphgauge.stats import truth
 from graphgauge.stats.comparison import compare
 from graphgauge.stats.effects import units_needed
@@ -21,7 +21,7 @@ from graphgauge.stats.panel import DIRECTIONS, Better, panel_of
 from graphgauge.stats.ranks import alpha_of
 from graphgauge.stats.reading import is_evaluation, read_side, run_of
 from graphgauge.stats.runs import Run, Runs
-from graphgauge.stats.text import decimals, fixed, listing
+from graphgauge.stats.text import decimals, fixed, listing, sentence, several_of, units
 
 OVER = ("auto", "items", "seeds", "intervals")
 # The names of the two sides in comparisons.
@@ -83,9 +83,7 @@ class Regression(Struct, frozen=True, kw_only=True):
         low, high = sorted((sign * self.low, sign * self.high))
         interval = "no interval" if math.isnan(self.low) else f"[{low:+.{digits}f}, {high:+.{digits}f}]"
         level = percent(1 - 2 * alpha_of(self.confidence))
-        how = (
-            "from two intervals" if self.unit == "interval" else f"over {plural(self.n, self.unit, _plural(self.unit))}"
-        )
+        how = "from two intervals" if self.unit == "interval" else f"over {units(self.n, self.unit)}"
         values = f"new {fixed(self.new, digits)}, baseline {fixed(self.baseline, digits)}"
         paired = "paired " if self.paired else ""
         return f"{values} ({self.new - self.baseline:+.{digits}f}, {level} interval {interval}, {paired}{how})"
@@ -98,10 +96,10 @@ class Regression(Struct, frozen=True, kw_only=True):
         if self.unit == "interval":
             return "Keep the values of items on both sides (--keep-items), or evaluate several seeds."
         if self.needed is None:
-            return f"Without a spread no number of {_plural(self.unit)} can be named."
+            return f"Without a spread no number of {several_of(self.unit)} can be named."
         if self.needed <= self.n:
             return "So many would usually exclude it if the models were equal: a loss is likely, or the draw unlucky."
-        more = f"{self.needed:,} {_plural(self.unit)} ({self.needed - self.n:,} more)"
+        more = f"{units(self.needed, self.unit)} ({self.needed - self.n:,} more)"
         return f"{more} would exclude it with {100 * _POWER:g} % power, if the models are equal."
 
     @property
@@ -114,7 +112,9 @@ class Regression(Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         word = {"excluded": "passed", "shown": "failed", "undecided": "undecided"}[self.worse]
-        return " ".join(filter(None, (f"gate {word}: {self.verdict}: {self.evidence}.", self.advice, *self.notes)))
+        return " ".join(
+            filter(None, (f"gate {word}: {self.verdict}: {self.evidence}.", self.advice, *map(sentence, self.notes)))
+        )
 
 
 def gate(
@@ -195,10 +195,6 @@ def gate(
     if group is not None or over == "intervals" or (over == "auto" and is_single):
         return _from_intervals(list(runs), panel.better, group, **options)
     return _tested(runs, "seeds", direction or panel.better, **options)
-
-
-def _plural(unit: str) -> str:
-    return {"query": "queries"}.get(unit, f"{unit}s")
 
 
 def _side(source: Any, name: str) -> list[Run]:

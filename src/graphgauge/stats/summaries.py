@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ from graphgauge.stats.outcome import FORMS, save_as
 from graphgauge.stats.panel import MISSING, Better, Missing, Panel, panel_of
 from graphgauge.stats.reading import read_runs
 from graphgauge.stats.runs import Runs
-from graphgauge.stats.text import decimals, ends, fixed, listing, plus_minus, together
+from graphgauge.stats.text import decimals, ends, fixed, listing, plus_minus, sentence, together
 
 MARKS = ("best", "tests", "none")
 _MOST_DIGITS, _MOST_NOTES = 15, 3
@@ -271,9 +271,9 @@ class Aggregate(Mapping[tuple[str, str, str], Summary]):
         )
         grid = self._details() if is_detailed else self.to_grid(**style)
         if form != "table":
-            return replace(grid, notes=(*grid.notes, *(f"{note}." for note in self.notes))).render(form)
+            return replace(grid, notes=(*grid.notes, *map(sentence, self.notes))).render(form)
         loud = sum(note.startswith(("error", "warning")) for note in self.notes)
-        notes = "\n".join(f"{note}." for note in self.notes[: max(_MOST_NOTES, loud)])
+        notes = "\n".join(sentence(note) for note in self.notes[: max(_MOST_NOTES, loud)])
         return "\n\n".join(filter(None, [grid.to_text(), notes, self.conclusion]))
 
     def to_frame(self) -> Any:
@@ -287,10 +287,6 @@ class Aggregate(Mapping[tuple[str, str, str], Summary]):
     def to_markdown(self, **style: Any) -> str:
         """The table of a paper in Markdown; `style` are the arguments of `to_grid`."""
         return self.to_grid(**style).to_markdown()
-
-    def to_records(self) -> list[dict[str, Any]]:
-        """Every summary as a dictionary."""
-        return [asdict(row) for row in self.rows]
 
     def save(self, path: str | Path, **style: Any) -> Path:
         """Write a .json, .csv, .md, .tex, .html or .txt file, as the ending of `path` says, with this `style`."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from graphgauge.core.number import plural
+
 _MOST_DIGITS = 10
 
 
@@ -50,6 +52,21 @@ def p_text(p: float) -> str:
 def p_digits(p: float) -> str:
     """Four decimals without the zeros at their end."""
     return "–" if math.isnan(p) else "<0.0001" if p < 1e-4 else f"{p:.4f}".rstrip("0").rstrip(".")
+
+
+def sentence(text: str) -> str:
+    """With a full stop, unless it has an end."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def units(count: int, unit: str) -> str:
+    """`1 query`, `300 queries`."""
+    return plural(count, unit, several_of(unit))
+
+
+def several_of(unit: str) -> str:
+    """The plural of a unit."""
+    return "queries" if unit == "query" else f"{unit}s"
 
 
 def listing(names: Sequence[str], limit: int = 8, between: str = ", ") -> str:
