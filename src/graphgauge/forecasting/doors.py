@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphgauge.core.door import CONFIDENCE, METRICS, NAN, Door, Input, Option
+from graphgauge.core.door import CONFIDENCE, METRICS, NAN, PROTOCOL, Door, Input, Option
 
 _COVERAGE = Option("coverage", tuple[float, ...], (0.95,), "Levels of central intervals.", 0, 1, inside=True)
 _BINS = Option("bins", int, 10, "Bins of predicted standard deviation.", 1)
@@ -35,7 +35,7 @@ DOORS = (
             _COVERAGE,
         ),
         example="graphgauge forecasting --true true.npy --pred mean.npy --std std.npy",
-        common=(METRICS, CONFIDENCE, NAN),
+        common=(METRICS, PROTOCOL, CONFIDENCE, NAN),
         of_state=(
             *("axes", "levels", "null_value", "null_tolerance", "nan"),
             *("history", "season", "weights", "coverage"),
@@ -65,6 +65,6 @@ DOORS = (
             _BINS,
         ),
         example="graphgauge forecasting table --table cross_validation.csv --model AutoARIMA",
-        common=(METRICS, CONFIDENCE, NAN),
+        common=(METRICS, PROTOCOL, CONFIDENCE, NAN),
     ),
 )

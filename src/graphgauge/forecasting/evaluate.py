@@ -27,11 +27,13 @@ from graphgauge.forecasting.nodes import naive_errors, weights_of
 from graphgauge.forecasting.sample import Sample
 from graphgauge.forecasting.signs import every_so_often, first_steps
 from graphgauge.forecasting.totals import Extras, Totals, known_samples
+from graphgauge.protocols import under_protocols
 
 COVERAGE = (0.95,)
 _APART = "channels are not pooled, their units differ: read by('channel')"
 
 
+@under_protocols("forecasting")
 def evaluate(
     y_true: Any,
     y_pred: Any = None,
@@ -55,6 +57,7 @@ def evaluate(
     bins: int = 10,
     metrics: Any = None,
     confidence: float = 0.95,
+    protocol: str | None = None,
 ) -> Evaluation:
     """Evaluate forecasts (time, horizon, node): points, Gaussians, quantiles, samples, or losses of your own.
 
@@ -97,6 +100,8 @@ def evaluate(
         Keys, or "all"; by default the headlines.
     confidence
         Level of the intervals.
+    protocol
+        Evaluate as this benchmark does, such as "metr-la".
 
     Returns
     -------

@@ -21,6 +21,7 @@ from graphgauge.forecasting.labelled import CHANNEL
 from graphgauge.forecasting.packing import packed, unpacked
 from graphgauge.forecasting.sample import Sample
 from graphgauge.forecasting.totals import Extras, Totals
+from graphgauge.protocols import protocol as protocol_of
 
 Start = int | Literal["next"] | None
 
@@ -182,12 +183,14 @@ class ForecastState:
         self._seen = _joined(self._seen, other._seen)
         return self
 
-    def evaluate(self, *, metrics: Any = None, bins: int = 10, confidence: float = 0.95) -> Evaluation:
+    def evaluate(
+        self, *, metrics: Any = None, bins: int = 10, confidence: float = 0.95, protocol: str | None = None
+    ) -> Evaluation:
         """The results of everything that was counted.
 
         Parameters
         ----------
-        metrics, bins, confidence
+        metrics, bins, confidence, protocol
             As in `evaluate`.
 
         Returns
@@ -202,6 +205,13 @@ class ForecastState:
         """
         if self._totals is None or self._asked is None:
             raise OptionError("the state is empty", fix="Call update() first.")
+        if protocol is not None:
+            fixed = protocol_of("forecasting", protocol).options
+            metrics = fixed.get("metrics", metrics)
+            for name in fixed.keys() & self._reading.keys():
+                if self._reading[name] != fixed[name]:
+                    what = f"{name} of the state is {self._reading[name]!r}, and {protocol} has {fixed[name]!r}"
+                    raise OptionError(what, fix=f"Make the state with {name}={fixed[name]!r}.")
         design = self._totals.design
         wanted = self._metrics if metrics is None and self._metrics is not None else metrics
         chosen, named = choose(design, wanted)

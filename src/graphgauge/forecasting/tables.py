@@ -18,11 +18,13 @@ from graphgauge.forecasting.frames import columns_of, labels_of
 from graphgauge.forecasting.reading import null_of, score_name, shown
 from graphgauge.forecasting.sample import Rows, Sample
 from graphgauge.forecasting.totals import Extras
+from graphgauge.protocols import under_protocols
 
 _BOUND = re.compile(r"-(lo|hi)-(\d+(?:\.\d+)?)")
 _QUANTILE = re.compile(r"(?:-q-|_q|-ql|_ql)(0?\.\d+)")
 
 
+@under_protocols("forecasting")
 def evaluate_table(
     table: Any,
     *,
@@ -47,6 +49,7 @@ def evaluate_table(
     bins: int = 10,
     metrics: Any = None,
     confidence: float = 0.95,
+    protocol: str | None = None,
 ) -> Evaluation:
     """Evaluate a long table, a row per cell: a frame of pandas, polars or pyarrow, or a mapping of columns.
 
@@ -67,7 +70,7 @@ def evaluate_table(
         The training table, with the same columns of series, times and truths, for `mase`, `rmsse` and `msis`.
     weights
         One per series, by its id.
-    null_value, null_tolerance, nan, coverage, bins, metrics, confidence
+    null_value, null_tolerance, nan, coverage, bins, metrics, confidence, protocol
         As in `evaluate`.
 
     Returns
