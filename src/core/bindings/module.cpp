@@ -7,8 +7,8 @@ namespace {
 // The level of instructions that the loops run at here.
 const char* level() {
 #if defined(GRAPHGAUGE_CLONED)
-  if (__builtin_cpu_supports("x86-64-v4")) return "x86-64-v4";
-  if (__builtin_cpu_supports("x86-64-v3")) return "x86-64-v3";
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) return "x86-64-v4";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "x86-64-v3";
 #endif
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
   return "x86-64-v4";
