@@ -55,7 +55,7 @@ def styled() -> Iterator[None]:
 def new_figure(width: float = 4.6, height: float = 3.6) -> Any:
     """An empty figure, without the global state of pyplot; the last value of a notebook's cell is shown."""
     figures = need("matplotlib.figure", "drawing a figure")
-    figure = figures.Figure(figsize=(width, height))
+    figure = figures.Figure(figsize=(width, height), layout="constrained")
     need("matplotlib.backends.backend_agg", "drawing a figure").FigureCanvasAgg(figure)
     figure._repr_png_ = partial(_png, figure)
     return figure
