@@ -34,7 +34,7 @@ def smoothed(points: np.ndarray, edges: np.ndarray, weight: float) -> np.ndarray
 def main() -> None:
     _, _, labels = start(0)
     weights = {"no smoothing": 0.0, "smoothing": 0.6}
-    suite = EvaluationSuite(range(len(labels)), labels, list(weights), negatives="all")
+    suite = EvaluationSuite(range(len(labels)), labels, list(weights), n_neg_per_pos="all")
     for condition, weight in weights.items():
         for seed in range(5):
             draw = np.random.default_rng(seed)

@@ -3,7 +3,7 @@
 import numpy as np
 from tests.audit.cases import Case
 
-from graphgauge.evolution import EvaluationSuite
+from graphgauge.old.evolution import EvaluationSuite
 
 NODES = 150
 

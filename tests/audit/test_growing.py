@@ -6,8 +6,8 @@ from tests.audit.evolution_cases import NODES, born, smoothed, start
 from tests.command import graphgauge
 
 from graphgauge.core.errors import InputError
-from graphgauge.evolution import EvaluationSuite, EvolutionLog
 from graphgauge.old import audit
+from graphgauge.old.evolution import EvaluationSuite, EvolutionLog
 
 
 def test_the_circular_condition_is_named():

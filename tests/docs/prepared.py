@@ -173,12 +173,12 @@ def growth(labels: str) -> None:
     """A system that grew for a few cycles, under run/, and the classes of its nodes."""
     draw = np.random.default_rng(0)
     points = draw.normal(0, 0.1, (SIDES, 4))
-    log = evolution.EvolutionLog("run")
+    log = evolution.Log("run")
     for seed in range(2):
         log.begin("Normal", seed, edges=draw.integers(0, SIDES, (90, 2)), embeddings=points)
         for cycle in range(3):
             births = draw.integers(0, SIDES, (10, 2))
-            log.append_cycle("Normal", seed, cycle, embeddings=points * 0.9, new_edges=births)
+            log.append("Normal", seed, cycle, embeddings=points * 0.9, new_edges=births)
     np.save(labels, np.arange(SIDES) % 3)
 
 

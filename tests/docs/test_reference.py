@@ -88,7 +88,7 @@ SHOWN_BY = {
         (f"core.metric.{name}" for name in ("Metric", "Estimate", "Bounds", "NoInterval", "NoChance", "Exempt")),
         "core.registry.metric",
     ),
-    "evolution.Cycle": "evolution.EvolutionLog",
+    "evolution.Cycle": "evolution.Log",
     "evolution.NietzscheEvaluationSuite": "evolution.EvaluationSuite",
     "explanation.OwnAnswers": "explanation.from_pyg",
     "explanation.PyGModel": "explanation.explain_pyg",

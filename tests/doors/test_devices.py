@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 import torch
 
-from graphgauge import evolution, explanation, generation
+from graphgauge import explanation, generation
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.old import recovery
+from graphgauge.old import evolution, recovery
 from graphgauge.old.core.evaluation import Evaluation
 
 Put = Callable[[Any], Any]

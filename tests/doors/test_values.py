@@ -21,13 +21,13 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.doors.examples import arguments, example, study_text
-from tests.evolution.conftest import block_graph
-from tests.evolution.test_log import stored
 from tests.explanation.brute import Weighted, random_explanations
+from tests.old.evolution.conftest import block_graph
+from tests.old.evolution.test_log import stored
 
-from graphgauge import evolution, explanation, generation, ranking
+from graphgauge import explanation, generation, ranking
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.old import recovery
+from graphgauge.old import evolution, recovery
 from graphgauge.old.cli.family import family_command
 from graphgauge.old.core.family import BUILT_IN, Family, family
 from graphgauge.old.core.fields import (

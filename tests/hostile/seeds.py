@@ -235,7 +235,7 @@ def _answers(path: Path) -> None:
 
 
 def _cycle(path: Path) -> None:
-    from graphgauge.evolution import EvolutionLog
+    from graphgauge.old.evolution import EvolutionLog
 
     log = EvolutionLog(path.parent / "log")
     log.begin("a", 0, edges=[(0, 1), (1, 2)], embeddings=MATRIX[:4, :2] / 9)
@@ -246,7 +246,7 @@ def _cycle(path: Path) -> None:
 
 
 def _read_cycle(path: Path) -> Any:
-    from graphgauge.evolution import EvolutionLog
+    from graphgauge.old.evolution import EvolutionLog
 
     (place,) = (path.parent / "log").rglob(path.name)
     place.write_bytes(path.read_bytes())

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 from tests.laws.cases import Case, Inputs
 
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.metric import Metric
 from graphgauge.evolution import AdaptiveEvaluator
-from graphgauge.old.core.metric import Metric
-from graphgauge.old.core.result import Evaluation
 
 
 class CycleCase(Case):
@@ -17,7 +17,7 @@ class CycleCase(Case):
     name = "evolution-cycles"
     family = "evolution"
     scores = ("labels", "new_edges")
-    negatives = "all"
+    negatives: int | str = "all"
 
     def covers(self, metric: Metric) -> bool:
         return True
@@ -67,8 +67,8 @@ class CycleCase(Case):
             range(len(labels)),
             labels,
             test_edges=test_edges,
-            negatives=self.negatives,
-            folds=2,
+            n_neg_per_pos=self.negatives,
+            nca_n_splits=2,
             metrics=list(self.entries),
         )
         return evaluator.evaluate_cycle(**given, cycle=0)
@@ -103,7 +103,7 @@ class SampledCase(CycleCase):
     """What depends on a draw."""
 
     name = "evolution-sampled"
-    negatives = "sample"
+    negatives = 1
 
     def covers(self, metric: Metric) -> bool:
         return "negatives" in metric.conventions

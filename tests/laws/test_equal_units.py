@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from tests.laws.explanation_case import ExplanationCase
 
 from graphgauge import forecasting, generation, ranking, recovery
-from graphgauge.evolution.areas import Area
-from graphgauge.evolution.samples import Folds, Trajectory
 from graphgauge.old.core.metric import Metric, metrics
 from graphgauge.old.core.metric import find as find_metric
 from graphgauge.old.core.result import Result, enclosing
+from graphgauge.old.evolution.areas import Area
+from graphgauge.old.evolution.samples import Folds, Trajectory
 from graphgauge.old.stats.permutation import paired_items
 
 THREE_WAYS = np.array([0.3, 0.1 + 0.2, 0.1 * 3])

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.demo import SEEDS, Demo
-from graphgauge.evolution import EvolutionLog
+from graphgauge.evolution import Log
 
 _NODES, _CLASSES, _CYCLES, _BIRTHS = 240, 4, 3, 60
 
@@ -31,7 +31,7 @@ def _anchors(condition: str, degrees: Floats) -> Ints:
 
 def _write(folder: Path) -> None:
     place = folder / "evolution"
-    log = EvolutionLog(place)
+    log = Log(place)
     classes = np.arange(_NODES) % _CLASSES
     for condition in DEMO.methods:
         for seed in SEEDS:
@@ -51,7 +51,7 @@ def _write(folder: Path) -> None:
                 graph[births[:, 0], births[:, 1]] = graph[births[:, 1], births[:, 0]] = 1
                 points = _smoothed(points, graph)
                 if cycle == log.next_cycle(condition, seed):  # an earlier demo in this folder has written the same
-                    log.append_cycle(condition, seed, cycle, embeddings=points, new_edges=births)
+                    log.append(condition, seed, cycle, embeddings=points, new_edges=births)
     np.save(place / "labels.npy", classes)
 
 

@@ -1,26 +1,30 @@
 """Systems that grow and rewire their own graph: are the edges that they add worth adding?"""
 
 from graphgauge.evolution.births import tgc_step
-from graphgauge.evolution.distances import link_score, poincare_distance
+from graphgauge.evolution.cycle import Cycle
 from graphgauge.evolution.evaluate import evaluate
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
-from graphgauge.evolution.from_files import evaluate_files
+from graphgauge.evolution.events import from_events, from_snapshots
 from graphgauge.evolution.functions import (
     auc_birth,
     auc_matched,
     auc_synthetic,
     delta_homophily,
+    link_score,
+    link_score_from_distance,
     node_classification_accuracy,
+    poincare_distance,
+    poincare_distance_batch,
     static_auc,
 )
-from graphgauge.evolution.log import Cycle, EvolutionLog
+from graphgauge.evolution.log import Log
 from graphgauge.evolution.suite import EvaluationSuite, NietzscheEvaluationSuite, build_evaluation_suite_from_cora
 
 __all__ = [
     "AdaptiveEvaluator",
     "Cycle",
     "EvaluationSuite",
-    "EvolutionLog",
+    "Log",
     "NietzscheEvaluationSuite",
     "auc_birth",
     "auc_matched",
@@ -28,10 +32,13 @@ __all__ = [
     "build_evaluation_suite_from_cora",
     "delta_homophily",
     "evaluate",
-    "evaluate_files",
+    "from_events",
+    "from_snapshots",
     "link_score",
+    "link_score_from_distance",
     "node_classification_accuracy",
     "poincare_distance",
+    "poincare_distance_batch",
     "static_auc",
     "tgc_step",
 ]

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Ints, as_numeric
+from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError
-from graphgauge.evolution.inputs import Codes, Flags, among, as_edges, distinct, without
+from graphgauge.core.types import Ints, Mask
+from graphgauge.evolution.edges import Codes, among, as_edges, distinct, without
 
 UNDECLARED = ("refuse", "report")
 # Number of example edges in an error message.
@@ -35,11 +36,11 @@ class Balance:
 class Births:
     """New edges sorted by their ends; the graph before and after as sorted codes.
 
-    `reborn` says which of them existed at an earlier time of the run.
+    `reborn` says which of them existed at an earlier time of the run; `notes` what was left out or inferred.
     """
 
     edges: Ints
-    reborn: Flags
+    reborn: Mask
     before: Ints
     after: Ints
     codes: Codes
@@ -47,60 +48,60 @@ class Births:
     balance: Balance | None = None
 
     @classmethod
-    def of(
+    def from_graphs(
         cls,
         new_edges: Any,
         all_edges: Any,
         previous_edges: Any,
-        nodes: int,
+        codes: Codes,
         *,
         last_edges: Any = None,
         undeclared: str = "refuse",
-        directed: bool = False,
         seen: Ints | None = None,
     ) -> Births:
         """Read one cycle; the graph before defaults to `last_edges`, the graph after the last cycle.
 
-        If neither is known, it is the graph after the cycle without its births, and nothing can be reconciled. `seen`
-        are the codes of all edges that existed earlier. Edges that were in the graph before and are not after it died.
+        Births that are None are the edges that the graph gained. If the graph before is unknown, it is the graph after
+        without the births, and nothing can be reconciled. `seen` are the codes of all edges that existed earlier. Edges
+        that were in the graph before and are not after it died.
         """
-        codes = Codes(nodes, directed)
-
-        def coded(edges: Any, name: str) -> Ints:
-            given = as_edges(edges, name, nodes)
-            loops = given[:, 0] == given[:, 1]
-            return distinct(codes.of(given[~loops] if loops.any() else given))
-
+        nodes = codes.nodes
         previous_edges = last_edges if previous_edges is None else previous_edges
-        given = as_edges(new_edges, "new_edges", nodes)
-        standing, born = coded(all_edges, "all_edges"), coded(given, "new_edges")
-        loops = int(np.count_nonzero(given[:, 0] == given[:, 1]))
-        rest, found = without(standing, born)
         known = previous_edges is not None
-        before = coded(previous_edges, "previous_edges") if known else rest
+        standing = codes.set_of(as_edges(all_edges, "all_edges", nodes))
+        before = codes.set_of(as_edges(previous_edges, "previous_edges", nodes)) if known else None
+        inferred = 0
+        if new_edges is None and before is not None:
+            given = codes.edges(without(standing, before))
+            inferred = len(given)
+        else:
+            given = as_edges(new_edges, "new_edges", nodes)
+        born = codes.set_of(given)
+        rest = without(standing, born)
+        before = rest if before is None else before
         old = among(born, before)
         # The whole graph was passed as births: every remaining edge is among them.
         if (old.any() and not among(rest, before).any()) if known else (len(standing) and not len(rest)):
             raise _whole_graph(len(standing))
         appeared = rest[~among(rest, before)]
         if last_edges is not None and last_edges is not previous_edges:
-            last = coded(last_edges, "last_edges")
+            last = codes.set_of(as_edges(last_edges, "last_edges", nodes))
             appeared = distinct(np.concatenate([appeared, before[~among(before, last) & ~among(before, born)]]))
-        absent = born[~among(born, standing)] if found < len(born) else born[:0]
-        if undeclared == "refuse":
-            for name, listed in (("appeared", appeared), ("absent", absent)):
-                if len(listed):
-                    raise _disagreement(name, codes.edges(listed[:_SHOWN]), len(listed))
+        absent = born[~among(born, standing)]
+        for name, listed in (("appeared", appeared), ("absent", absent)):
+            if len(listed) and undeclared == "refuse":
+                raise _disagreement(name, codes.edges(listed[:_SHOWN]), len(listed))
+        new = born[~old]
+        reborn = np.zeros(len(new), bool) if seen is None else among(new, seen)
+        loops = int(np.count_nonzero(given[:, 0] == given[:, 1]))
         counted = {
+            "births inferred from the graphs, because new_edges is not given": inferred,
             "loops among the births, left out": loops,
             "births listed more than once, counted once": len(given) - loops - len(born),
             "births that were in the graph before the cycle, left out": np.count_nonzero(old),
             "births missing from all_edges": len(absent),
+            "births of edges that existed before, left out of the areas": np.count_nonzero(reborn),
         }
-        new = born[~old]
-        reborn = np.zeros(len(new), bool) if seen is None else among(new, seen)
-        if reborn.any():
-            counted["births of edges that existed before, left out of the areas"] = np.count_nonzero(reborn)
         return cls(
             codes.edges(new),
             reborn,
@@ -110,10 +111,6 @@ class Births:
             tuple(f"{what}: {count}" for what, count in counted.items() if count),
             Balance(len(new), len(appeared), len(absent), int(np.count_nonzero(reborn))) if known else None,
         )
-
-    @property
-    def nodes(self) -> int:
-        return self.codes.nodes
 
     def __len__(self) -> int:
         return len(self.edges)
@@ -126,7 +123,7 @@ class Births:
     def degrees_before(self) -> Ints:
         """The degree of every node in the graph before the cycle."""
         ends = self.codes.edges(self.before).ravel()
-        return np.bincount(ends, minlength=self.nodes).astype(np.int64, copy=False)
+        return np.bincount(ends, minlength=self.codes.nodes).astype(np.int64, copy=False)
 
 
 _DISAGREE = {

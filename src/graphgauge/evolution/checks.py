@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats, Ints, as_numeric, require_shape
+from graphgauge.core.arrays import as_numeric, require_shape
 from graphgauge.core.errors import InputError
+from graphgauge.core.finding import check
+from graphgauge.core.types import Floats, Ints
 from graphgauge.evolution.births import Balance
-from graphgauge.evolution.inputs import Labelled, original_nodes
-from graphgauge.old.core.findings import Evidence, check
-from graphgauge.old.core.result import Result, Table
-from graphgauge.old.io.arrays import read_labels
-from graphgauge.old.io.materials import Material
+from graphgauge.evolution.labels import Labelled, original_nodes
+from graphgauge.stats.dyads import FEWEST_DYADIC_DF, Dyads
+from graphgauge.stats.intervals import t_interval
 
-_AFTER, _BEFORE = "auc_synthetic", "auc_birth"
+Evidence = Mapping[str, Any]
 # Smaller differences do not matter, even if significant.
 _FAR = 0.05
 # With fewer nodes per class, or fewer nodes beyond directions and classes, a feature may fit the labels by chance: a
@@ -26,63 +26,49 @@ _ENOUGH = 20
 _ROUNDING = 1e-8
 
 
-def _logged(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The embeddings of the stored runs, including those before the first cycle."""
-    from graphgauge.evolution.evaluate import stored_runs
-    from graphgauge.evolution.log import EvolutionLog
-
-    log = EvolutionLog(options["log"])
-    for condition, seed in stored_runs(log, options["conditions"], options["log_seeds"]):
-        for stored in log.cycles(condition, seed):
-            run = f"{condition}, seed {seed}"
-            if stored.cycle == 0 and stored.previous_embeddings is not None:
-                yield f"embeddings before the first cycle ({run})", stored.previous_embeddings
-            yield f"embeddings of cycle {stored.cycle} ({run})", stored.embeddings
-
-
-# Inputs that only an audit takes, by the name of the checks' parameter.
-MATERIALS = {
-    "labels": Material("One label per original node.", read_labels),
-    "node_ids": Material("The numbers of the original nodes, if not 0, 1, 2 …"),
-    "embeddings": Material(
-        "Embeddings that the probe reads, or their inputs, (n, d); default: the embeddings of the log.",
-        otherwise=_logged,
-    ),
-}
-
-
 @check(
     "circular-auc",
     family="evolution",
-    severity="warning",
-    message="births{where} score {after:.3f} on the embeddings after them and {before:.3f} on those before: the first "
-    "number is caused by the births themselves",
+    message="against the same pairs, births gain {gain:.3f} of area (95 % interval {low:.3f} to {high:.3f}) when "
+    "scored by the embeddings after them in place of those before: part of auc_synthetic is caused by the births",
     remedy="Judge growth by auc_birth or auc_matched.",
 )
-def circular_auc(results: Mapping[str, Result], by_condition: Table | None = None) -> Evidence | None:
+def circular_auc(paired: Sequence[tuple[Floats, Ints]]) -> Evidence | None:
     """Births score far better on the embeddings after them than on those before."""
-    for where, (after, after_low), (before, before_high) in _areas(results, by_condition):
-        if after - before >= _FAR and after_low > before_high:
-            return {"where": where, "after": after, "before": before}
-    return None
+    gains = np.concatenate([gain for gain, _ in paired])
+    # A node is another one in each cycle: cycles of one run are not all that births have in common, and yet the least.
+    ends = np.concatenate([ends + cycle * (1 << 32) for cycle, (_, ends) in enumerate(paired)])
+    dyads = Dyads(ends)
+    if dyads.df < FEWEST_DYADIC_DF:
+        return None
+    gain = float(gains.mean())
+    low, high = map(float, t_interval(gain, *dyads.error(gains), 0.95))
+    return {"gain": gain, "low": low, "high": high} if gain >= _FAR and low > 0 else None
 
 
-def _areas(
-    results: Mapping[str, Result], by_condition: Table | None
-) -> Iterator[tuple[str, tuple[float, float], tuple[float, float]]]:
-    """The area after, with its lower end, and before, with its upper end; per condition if there are several."""
-    after, before = results.get(_AFTER), results.get(_BEFORE)
-    if after is None or before is None:
-        return
-    if by_condition is not None:
-        columns = (_AFTER, f"{_AFTER}.low", _BEFORE, f"{_BEFORE}.high")
-        for name, *numbers in zip(
-            by_condition["condition"], *(by_condition[column] for column in columns), strict=True
-        ):
-            one, low, other, high = map(float, numbers)
-            yield f" of {name}", (one, low), (other, high)
-    elif after.interval is not None and before.interval is not None:
-        yield "", (after.value, after.interval.low), (before.value, before.interval.high)
+@check(
+    "inferred-births",
+    family="evolution",
+    severity="note",
+    message="{notes}",
+    remedy="Pass the edges that the system added as new_edges, to tell its births from other changes.",
+)
+def inferred_births(notes: Sequence[str]) -> Evidence | None:
+    """Births were not declared, and are taken from the graphs."""
+    said = [note for note in notes if note.startswith("births inferred")]
+    return {"notes": said[0]} if said else None
+
+
+@check(
+    "copied-run",
+    family="evolution",
+    message="runs with the births and embeddings of an earlier seed, which count once: {runs}",
+    remedy="Give every run a seed of its own.",
+)
+def copied_run(copies: Mapping[str, int]) -> Evidence | None:
+    """Several seeds have the same run."""
+    runs = ", ".join(f"{count} of {name}" for name, count in copies.items())
+    return {"runs": runs} if runs else None
 
 
 @check(
@@ -146,7 +132,6 @@ def reborn_edges(balances: Sequence[Balance]) -> Evidence | None:
 @check(
     "bipartite-growth",
     family="evolution",
-    severity="warning",
     message="every edge is between two sides of {left:,} and {right:,} nodes, and births are compared with pairs "
     "within a side too, which cannot happen",
     remedy="Pass the side of every node as node_types.",
@@ -187,6 +172,7 @@ def shared_state(shared: tuple[str, str] | None = None) -> Evidence | None:
     message="along {directions} of {dimensions} directions of the {what} all {nodes} nodes of {classes} classes fall "
     "on {points} points, and no class on two of them{column}: the probe is given the label",
     remedy="Find the labels among the inputs of the embeddings, and build the embeddings without them.",
+    costly=True,
 )
 def label_in_embeddings(labels: Any, embeddings: Any, node_ids: Any = None) -> Evidence | None:
     """One embedding coordinate, or a sum of several, is the label itself."""

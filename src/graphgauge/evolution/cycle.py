@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.options import nan_policy, thread_count, whole_number
-from graphgauge.evolution.areas import Area, Candidates, area_against_matched, area_against_non_edges
-from graphgauge.evolution.baselines import LinkScores, Ranked
+from graphgauge.core.options import nan_policy, whole_number
+from graphgauge.core.types import Floats, Ints, Mask
+from graphgauge.evolution.areas import Area, area_against_matched, area_against_non_edges
 from graphgauge.evolution.births import UNDECLARED, Births, checked_tgc, largest_component, tgc_step, two_sides
-from graphgauge.evolution.distances import checked_temperature
-from graphgauge.evolution.inputs import (
-    SCORES,
-    Codes,
-    Flags,
-    Labelled,
-    Points,
-    among,
-    as_edges,
-    distinct,
-    types_by_row,
-    whole_numbers,
-)
-from graphgauge.evolution.samples import Folds, Growth, Kept, LabelPairs, probe
-from graphgauge.old.core.metric import Metric
+from graphgauge.evolution.candidates import Candidates
+from graphgauge.evolution.edges import NOTHING, Codes, Remembered, among, as_edges, distinct, whole_numbers
+from graphgauge.evolution.homophily import LabelPairs
+from graphgauge.evolution.labels import Labelled, types_by_row
+from graphgauge.evolution.links import LinkScores, Ranked
+from graphgauge.evolution.points import SCORES, Points, Score
+from graphgauge.evolution.probe import Folds, probe
+from graphgauge.evolution.samples import Growth, Kept
 
-NEGATIVES = ("sample", "all")
-NULLS = ("pairs", "squares")
 _UNRECONCILED = "the graph before the cycle is unknown; undeclared births are checked from the next cycle on"
 _NO_BEFORE = "the embeddings before the cycle are unknown"
 # Simple scores are left out for graphs with more edges, because they are sorted anew in every cycle.
@@ -39,116 +30,119 @@ _MOST_EDGES = 1 << 20
 # Each random draw in a cycle has its own stream, so that omitting a metric does not change the others.
 _STREAMS = {"births": 0, "matched": 1, "held_out": 2, "newborn": 3}
 _AT_INSERTION = "new nodes are scored by their embeddings after the cycle, which may have been adapted to their edges"
+# The samples that metrics need, as attributes of a cycle.
+SAMPLES = ("after", "before", "matched", "newborn", "held_out", "labels", "probe", "kept", "growth")
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of the evaluation, checked once."""
+    """Options of the evaluation, checked once. `negatives` is how many are drawn for each birth, or "all"."""
 
-    negatives: str = "sample"
-    negatives_per_positive: int = 1
-    temperature: float = 1.0
+    negatives: int | str = 1
     folds: int = 5
-    homophily_null: str = "pairs"
     nan: str = "raise"
-    threads: int | None = None
     seed: int = 0
     undeclared: str = "refuse"
-    score: Any = "poincare"
+    score: Score = "poincare"
     directed: bool = False
+    test_edges: Any = None
+    node_types: Any = None
 
     def __post_init__(self) -> None:
         if not callable(self.score):
             one_of("score", self.score, SCORES)
         if not isinstance(self.directed, bool | np.bool_):
             raise OptionError(f"directed must be True or False, not {self.directed!r:.80}")
-        one_of("negatives", self.negatives, NEGATIVES)
-        one_of("homophily_null", self.homophily_null, NULLS)
+        if self.negatives != "all":
+            whole_number("negatives", self.negatives, 1)
         one_of("undeclared", self.undeclared, UNDECLARED)
         nan_policy(self.nan)
-        checked_temperature(self.temperature)
-        for name, least in (("negatives_per_positive", 1), ("folds", 2), ("seed", 0)):
-            whole_number(name, getattr(self, name), least)
-        thread_count(self.threads)
+        whole_number("folds", self.folds, 2)
+        whole_number("seed", self.seed)
+        if self.test_edges is not None:
+            as_edges(self.test_edges, "test_edges")
 
     @property
     def per_positive(self) -> int | None:
-        return None if self.negatives == "all" else self.negatives_per_positive
+        """How many pairs are drawn for each birth; None for all."""
+        return None if self.negatives == "all" else int(self.negatives)
 
-    def conventions(self, *, pools: bool, given_tgc: bool, inserted: bool) -> dict[str, str]:
-        drawn = f"{self.negatives_per_positive} drawn for each birth"
-        return {
-            "score": self.score if isinstance(self.score, str) else "a function",
-            "direction": "directed" if self.directed else "undirected, both orientations averaged",
-            "newborn": "at insertion, as given" if inserted else "at insertion, from after the cycle",
-            "negatives": drawn if self.negatives == "sample" else "all non-edges",
-            "pools": "as given" if pools else "degree and age",
-            "null": "distinct pairs" if self.homophily_null == "pairs" else "squared shares",
-            "tgc": "as given" if given_tgc else "computed",
-            "nan": self.nan,
-        }
+    @property
+    def described(self) -> dict[str, Any]:
+        """What a result file says about them."""
+        score = self.score if isinstance(self.score, str) else "a function"
+        return {name: getattr(self, name) for name in ("negatives", "folds", "seed", "directed")} | {"score": score}
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """One cycle of one run: its births, and the system before and after it, as given.
+
+    `previous_embeddings` and `previous_edges` are None if unknown; births that are None are inferred from the graphs.
+    """
+
+    embeddings: Any
+    new_edges: Any
+    all_edges: Any
+    condition: str = "run"
+    seed: int = 0
+    cycle: int = 0
+    previous_embeddings: Any = None
+    previous_edges: Any = None
+    tgc: float | None = None
+    pools: Any = None
+    inserted_embeddings: Any = None
+
+
+@dataclass(frozen=True)
+class Past:
+    """What a run remembers: the graph after its last cycle, all edges that it has had, its births, its growth rate."""
+
+    edges: Any = None
+    seen: Remembered | None = None
+    born: Remembered = field(default_factory=lambda: NOTHING)
+    tgc: float | None = None
 
 
 class Grown:
     """The graph before and after one cycle; samples are computed when first needed."""
 
-    def __init__(
-        self,
-        labelled: Labelled,
-        options: Options,
-        cycle: int,
-        embeddings: Any,
-        new_edges: Any,
-        all_edges: Any,
-        *,
-        previous_embeddings: Any = None,
-        previous_edges: Any = None,
-        test_edges: Any = None,
-        pools: Any = None,
-        tgc: float | None = None,
-        last_tgc: float | None = None,
-        last_edges: Any = None,
-        inserted_embeddings: Any = None,
-        node_types: Any = None,
-        seen: tuple[int, Ints] | None = None,
-        born: tuple[int, Ints] | None = None,
-    ) -> None:
-        self.options, self.cycle = options, cycle
-        self.points = self._points(embeddings, "embeddings")
+    def __init__(self, labelled: Labelled, options: Options, given: Cycle, past: Past = Past()) -> None:  # noqa: B008
+        self.options, self.cycle = options, given.cycle
+        self.points = self._points(given.embeddings, "embeddings")
         self.nodes = len(self.points)
         self.unborn = int(np.count_nonzero(labelled.ids >= self.nodes))
         self.original = labelled.among(self.nodes)
-        self.earlier = None if previous_embeddings is None else self._points(previous_embeddings, "previous_embeddings")
+        before, at = given.previous_embeddings, given.inserted_embeddings
+        self.earlier = None if before is None else self._points(before, "previous_embeddings")
         if self.earlier is not None and len(self.earlier) > self.nodes:
             raise InputError(
                 f"{len(self.earlier)} rows before the cycle, {self.nodes} after it",
                 where="previous_embeddings",
                 fix='A node keeps its row. For a removed node, fill the row with NaN and pass nan="omit".',
             )
-        self._inserted = (
-            None if inserted_embeddings is None else self._points(inserted_embeddings, "inserted_embeddings")
-        )
+        self._inserted = None if at is None else self._points(at, "inserted_embeddings")
         if self._inserted is not None and len(self._inserted) != self.nodes:
             raise InputError(
                 f"{len(self._inserted)} rows, {self.nodes} after the cycle",
                 where="inserted_embeddings",
                 fix="Pass one row per node; only those of new nodes are used.",
             )
-        self.births = Births.of(
-            new_edges,
-            all_edges,
-            previous_edges,
-            self.nodes,
-            last_edges=last_edges,
+        self.births = Births.from_graphs(
+            given.new_edges,
+            given.all_edges,
+            given.previous_edges,
+            Codes(self.nodes, options.directed),
+            last_edges=past.edges,
             undeclared=options.undeclared,
-            directed=options.directed,
-            seen=recoded(seen, self.nodes),
+            seen=None if past.seen is None else past.seen.now(self.nodes),
         )
-        self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges", self.nodes)
-        self._pools = None if pools is None else self._checked_pools(pools)
-        self._types = None if node_types is None else self._checked_types(node_types)
-        self._tgc, self._last_tgc = None if tgc is None else checked_tgc(tgc), last_tgc
-        self._born = recoded(born, self.nodes)
+        held, types = options.test_edges, options.node_types
+        self.test_edges = None if held is None else as_edges(held, "test_edges", self.nodes)
+        self._pools = None if given.pools is None else self._checked_pools(given.pools)
+        self._types = None if types is None else self._checked_types(types)
+        self._tgc, self._last_tgc = None if given.tgc is None else checked_tgc(given.tgc), past.tgc
+        self._born = past.born.now(self.nodes)
 
     def _points(self, embeddings: Any, name: str) -> Points:
         options = self.options
@@ -156,13 +150,28 @@ class Grown:
 
     @property
     def conventions(self) -> dict[str, str]:
-        return self.options.conventions(
-            pools=self._pools is not None, given_tgc=self._tgc is not None, inserted=self._inserted is not None
-        )
+        """How the values were made."""
+        options = self.options
+        return {
+            "score": options.score if isinstance(options.score, str) else "a function",
+            "direction": "directed" if options.directed else "undirected, both orientations averaged",
+            "newborn": f"at insertion, {'from after the cycle' if self._inserted is None else 'as given'}",
+            "negatives": "all non-edges"
+            if options.per_positive is None
+            else f"{options.per_positive} drawn for each birth",
+            "pools": "degree and age" if self._pools is None else "as given",
+            "tgc": "computed" if self._tgc is None else "as given",
+            "nan": options.nan,
+        }
 
-    def sample(self, metric: Metric) -> Any:
-        """The sample that a metric needs; it has the name of its attribute."""
-        return getattr(self, metric.needs[0])
+    def samples(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Samples by name, each computed when it is first read."""
+        return _Lazy(self, names)
+
+    @property
+    def has_newborn(self) -> bool:
+        """Whether nodes were born in the cycle, as far as the embeddings before it tell."""
+        return self.earlier is not None and bool(self._fresh_nodes.any())
 
     # ---- births against non-edges
 
@@ -182,7 +191,7 @@ class Grown:
         found = self._against_non_edges(points, scored, eligible, self._why_none)
         return replace(found, baselines=self._baselines(scored, eligible)) if len(found) else found
 
-    def _baselines(self, scored: Flags, eligible: Ints) -> dict[str, float]:
+    def _baselines(self, scored: Mask, eligible: Ints) -> dict[str, float]:
         """Areas of simple scores for the same births and non-edges; without direction, and not for all non-edges."""
         if self.options.per_positive is None or not 0 < len(self.births.before) <= _MOST_EDGES:
             return {}
@@ -210,8 +219,7 @@ class Grown:
         """Births with a new end, against other nodes of the type and age of the end it is linked to."""
         if self.earlier is None:
             return Area(np.empty(0), 0, nodes=self.nodes, reason=_NO_BEFORE)
-        points, standing = self._at_insertion, self._stood
-        fresh = points.present & ~standing
+        points, fresh = self._at_insertion, self._fresh_nodes
         types = np.zeros(self.nodes, np.int64) if self._types is None else self._types
         pools = np.where(points.present, 2 * types + fresh, -1)
         births = self.births.edges
@@ -236,7 +244,7 @@ class Grown:
     @cached_property
     def held_out(self) -> Area:
         edges = np.empty((0, 2), np.int64) if self.test_edges is None else self.test_edges
-        codes = distinct(self.births.codes.of(edges[edges[:, 0] != edges[:, 1]]))
+        codes = self.births.codes.set_of(edges)
         positives = self.births.codes.edges(codes)
         positives = positives[self.points.holds(positives)]
         graph = distinct(np.concatenate([self.births.after, codes]))
@@ -249,14 +257,12 @@ class Grown:
             per_positive=self.options.per_positive,
             rng=self._rng("held_out"),
             reason="no test edges",
-            threads=self.options.threads,
         )
 
     @cached_property
     def kept(self) -> Kept:
         """What became of the births of earlier cycles."""
-        born = np.empty(0, np.int64) if self._born is None else self._born
-        return Kept(len(born), int(np.count_nonzero(among(born, self.births.after))))
+        return Kept(len(self._born), int(np.count_nonzero(among(self._born, self.births.after))))
 
     # ---- labels and growth
 
@@ -275,8 +281,9 @@ class Grown:
             len(self.births),
             int(np.count_nonzero(sizes)),
             int(sizes.sum()),
-            self.original.same_class[self.options.homophily_null],
+            self.original.same_class["pairs"],
             by_degree,
+            self.original.same_class["squares"],
             self.options.directed,
         )
 
@@ -333,17 +340,34 @@ class Grown:
         """How many of the held-out edges there are, and how many of them are in the graph after the cycle."""
         if self.test_edges is None:
             return None
-        codes = distinct(self.births.codes.of(self.test_edges[self.test_edges[:, 0] != self.test_edges[:, 1]]))
+        codes = self.births.codes.set_of(self.test_edges)
         inside = among(codes, self.births.before)
         return len(codes), int(np.count_nonzero(inside))
+
+    @cached_property
+    def paired(self) -> tuple[Floats, Ints] | None:
+        """For the births scored both before and after, on the same pairs: what each gained, and the nodes of each."""
+        if self.earlier is None or not len(self.before) or not len(self.after):
+            return None
+        codes = self.births.codes
+        after, before = (codes.of(area.ends) for area in (self.after, self.before) if area.ends is not None)
+        both, place, other = np.intersect1d(after, before, assume_unique=True, return_indices=True)
+        if not len(both):
+            return None
+        return self.after.shares[place] - self.before.shares[other], codes.edges(both)
 
     # ---- parts
 
     @cached_property
-    def _stood(self) -> Flags:
+    def _stood(self) -> Mask:
         """Which nodes had an embedding before the cycle."""
         assert self.earlier is not None
         return self.earlier.extended(self.nodes).present
+
+    @cached_property
+    def _fresh_nodes(self) -> Mask:
+        """Which nodes have an embedding now, or at their insertion, and had none before the cycle."""
+        return self._at_insertion.present & ~self._stood
 
     @cached_property
     def _at_insertion(self) -> Points:
@@ -352,12 +376,12 @@ class Grown:
         return self.earlier.extended(self.nodes, self.points if self._inserted is None else self._inserted)
 
     @cached_property
-    def _fresh(self) -> Flags:
+    def _fresh(self) -> Mask:
         """Births of edges that never existed; embeddings may have been adapted to the others."""
         return ~self.births.reborn
 
     @cached_property
-    def _old(self) -> Flags:
+    def _old(self) -> Mask:
         """Births whose nodes both had an embedding before the cycle."""
         assert self.earlier is not None
         return self.earlier.holds(self.births.edges)
@@ -382,7 +406,7 @@ class Grown:
     def _rng(self, use: str) -> np.random.Generator:
         return np.random.default_rng([self.options.seed, self.cycle % 2**32, _STREAMS[use]])
 
-    def _against_non_edges(self, points: Points | Ranked, scored: Flags, eligible: Ints, reason: str) -> Area:
+    def _against_non_edges(self, points: Points | Ranked, scored: Mask, eligible: Ints, reason: str) -> Area:
         births = self.births.edges[scored]
         group, candidates = self._grouped(births, eligible, self.births.after)
         # One stream for both, so that auc_birth uses the same pairs as auc_synthetic.
@@ -394,7 +418,6 @@ class Grown:
             per_positive=self.options.per_positive,
             rng=self._rng("births"),
             reason=reason,
-            threads=self.options.threads,
         )
 
     def _grouped(self, edges: Ints, eligible: Ints, taken: Ints) -> tuple[Ints, list[Candidates]]:
@@ -412,7 +435,7 @@ class Grown:
             candidates.append(Candidates(sources, targets, taken, self.nodes, directed))
         return group.reshape(-1), candidates
 
-    def _against_matched(self, points: Points, scored: Flags, arms: Ints, pools: Ints, use: str, reason: str) -> Area:
+    def _against_matched(self, points: Points, scored: Mask, arms: Ints, pools: Ints, use: str, reason: str) -> Area:
         return area_against_matched(
             points,
             self.births.edges[scored],
@@ -462,7 +485,7 @@ class Grown:
         return np.array([names[str(name)] for name in given[: self.nodes]], np.int64)
 
 
-def _arms(births: Ints, standing: Flags, *, both: bool) -> Ints:
+def _arms(births: Ints, standing: Mask, *, both: bool) -> Ints:
     """(birth, kept end, replaced end): the target gives way, and without direction the source too, unless it is new."""
     parts = []
     for kept, replaced in ((0, 1), (1, 0)) if both else ((0, 1),):
@@ -471,12 +494,19 @@ def _arms(births: Ints, standing: Flags, *, both: bool) -> Ints:
     return np.concatenate(parts)
 
 
-def recoded(remembered: tuple[int, Ints] | None, nodes: int) -> Ints | None:
-    """Codes of an earlier graph, which had fewer nodes, as codes of this one."""
-    if remembered is None:
-        return None
-    size, codes = remembered
-    if size == nodes or not len(codes):
-        return codes
-    earlier, now = Codes(size), Codes(nodes, directed=True)  # the ends are in order already
-    return distinct(now.of(earlier.edges(codes)))
+class _Lazy(Mapping[str, Any]):
+    """Attributes of a cycle as a mapping."""
+
+    def __init__(self, cycle: Grown, names: Sequence[str]) -> None:
+        self._cycle, self._names = cycle, names
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return getattr(self._cycle, name)
+
+    def __iter__(self) -> Any:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)

@@ -4,49 +4,36 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Ints, as_numeric, require_shape
-from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.options import confidence_level, metric_names, whole_number
-from graphgauge.evolution.cycle import Grown, Options, recoded
-from graphgauge.evolution.inputs import COORDINATES, Labelled, among, as_edges, distinct, inserted, original_nodes
-from graphgauge.old.core.evaluation import Evaluation
-from graphgauge.old.core.loop import measured
-from graphgauge.old.core.metric import find, select
-from graphgauge.old.core.metric import metrics as registered
+from graphgauge.core.arrays import as_numeric, require_shape
+from graphgauge.core.errors import InputError
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.loop import measure
+from graphgauge.core.options import confidence_level, whole_number
+from graphgauge.core.registry import metrics as registered
+from graphgauge.core.registry import select
+from graphgauge.evolution.cycle import SAMPLES, Cycle, Grown, Options, Past
+from graphgauge.evolution.edges import NOTHING, as_edges
+from graphgauge.evolution.labels import Labelled, original_nodes
+from graphgauge.evolution.points import COORDINATES, Score
 
-_SAMPLES = ("after", "before", "matched", "newborn", "growth", "kept")
-_OF_LABELS = ("labels", "probe")
-
-
-class EvaluatorOptions(TypedDict, total=False):
-    """Options of `AdaptiveEvaluator` that change values."""
-
-    test_edges: Any
-    negatives: str
-    negatives_per_positive: int
-    folds: int
-    homophily_null: str
-    metrics: Sequence[str] | None
-    nan: str
-    confidence: float
-    threads: int | None
-    seed: int
-    undeclared: str
-    score: Any
-    directed: bool
-    node_types: Any
-
-
-class AllOptions(EvaluatorOptions, total=False):
-    """With those that are accepted for compatibility."""
-
-    temperature: float
-    device: Any
+# The metrics of the original document, in its order; a cycle has them beside the defaults of the family.
+ORIGINAL = (
+    "auc_synthetic",
+    "n_synthetic_positives",
+    "n_synthetic_negatives",
+    "delta_homophily",
+    "homophily_new_edges",
+    "homophily_baseline",
+    "nca_mean",
+    "nca_std",
+    "tgc",
+)
 
 
 class AdaptiveEvaluator:
@@ -55,44 +42,46 @@ class AdaptiveEvaluator:
     Parameters
     ----------
     node_ids, labels
-        The original nodes, as rows of the embeddings, and their classes: a mapping from node id to label, or an array
-        in the order of `node_ids` (for a set: sorted). −1, None and NaN mean no class: these nodes are left out of
-        homophily and of the probe, and counted. Further nodes of a mapping are nodes that are born later. Without
-        labels, metrics that need them are skipped; without `node_ids`, the original nodes are those before the first
-        cycle.
-    test_edges
-        Held-out edges for `static_auc`; without them it is skipped.
-    negatives, negatives_per_positive
-        `sample` draws that many non-edges per birth, distinct and without replacement; `all` takes every non-edge.
+        The original nodes, as rows of the embeddings, and their classes: a mapping from node to label, or an array in
+        the order of `node_ids` (of a set: sorted). -1, None and NaN mean no class. Further nodes of a mapping are nodes
+        that are born later. Without labels, metrics that need them are left out; without `node_ids`, the original nodes
+        are those before the first cycle.
+    device
+        Ignored: everything is computed on the host in float64.
+    n_neg_per_pos
+        How many pairs without an edge are drawn for each birth, distinct and without replacement; "all" takes every
+        one.
     temperature
-        Temperature of the link score σ(−d/temperature). No metric depends on it, because they rank distances.
-    folds
-        Number of folds of the probe for `nca_mean`.
-    homophily_null
-        The chance level of homophily: `pairs` of distinct nodes, or `squares`, the squared shares of the classes.
-    metrics
-        Keys to compute instead of all.
-    nan
-        `raise`, or `omit`: nodes whose embedding has NaN are left out and counted.
-    undeclared
-        How to treat cycles whose births are not the edges that their graphs gained: `refuse` raises an error, `report`
-        evaluates only the declared births, with a finding. Births are checked against the graph before the cycle: the
-        given one, or the graph after the last cycle. Edges that are missing after the cycle were removed in it.
+        Temperature of the link score in the original document. No metric depends on it, because they rank distances.
+    nca_n_splits
+        Folds of the probe for `nca_mean`.
+    seed
+        Seed of the drawn pairs and of the folds.
     score
         How pairs are scored: `poincare` (distance in the unit ball), `euclidean`, `cosine`, `dot`, or a function of two
         arrays of rows, higher for likelier edges.
     directed
-        Whether (u, v) and (v, u) are different edges. If not, `auc_matched` averages both orientations.
+        Whether (u, v) and (v, u) are different edges.
     node_types
-        One type per node, also for nodes that are born later. Births are compared with pairs of nodes of the same types
-        only: in a bipartite graph, of one node of either side.
-    device
-        Ignored; accepted for compatibility. Everything is computed on the host in float64.
+        One type per node, also for nodes that are born later. Births are compared with pairs of the same types only: in
+        a bipartite graph, of one node of either side.
+    test_edges
+        Held-out edges for `static_auc`.
+    undeclared
+        Births that are not the edges that the graphs gained are an error (`refuse`), or a finding (`report`).
+    nan
+        `raise`, or `omit`: nodes whose embedding has NaN are left out and counted.
+    metrics
+        Keys to compute, or "all"; by default those of the family and of the original document.
+    confidence
+        Level of the intervals.
+    cora_node_ids, cora_labels
+        The names of `node_ids` and `labels` in the original document.
 
     Examples
     --------
     >>> from graphgauge import evolution
-    >>> evaluator = evolution.AdaptiveEvaluator(range(4), [0, 0, 1, 1], negatives="all", folds=2)
+    >>> evaluator = evolution.AdaptiveEvaluator(range(4), [0, 0, 1, 1], n_neg_per_pos="all", nca_n_splits=2)
     >>> before, after = [[0.0], [0.2], [0.5], [0.7]], [[0.0], [0.1], [0.6], [0.7]]
     >>> edges = [[0, 2], [0, 1], [2, 3]]
     >>> ev = evaluator.evaluate_cycle(after, [[0, 1], [2, 3]], edges, 0, before)
@@ -104,56 +93,41 @@ class AdaptiveEvaluator:
         self,
         node_ids: Any = None,
         labels: Any = None,
-        *,
-        test_edges: Any = None,
-        negatives: str = "sample",
-        negatives_per_positive: int = 1,
-        temperature: float = 1.0,
-        folds: int = 5,
-        homophily_null: str = "pairs",
-        metrics: Sequence[str] | None = None,
-        nan: str = "raise",
-        confidence: float = 0.95,
-        threads: int | None = None,
         device: Any = None,
-        seed: int = 0,
-        undeclared: str = "refuse",
-        score: Any = "poincare",
+        n_neg_per_pos: int | str = 1,
+        temperature: float = 1.0,
+        nca_n_splits: int = 5,
+        seed: int = 42,
+        *,
+        score: Score = "poincare",
         directed: bool = False,
         node_types: Any = None,
+        test_edges: Any = None,
+        undeclared: str = "refuse",
+        nan: str = "raise",
+        metrics: str | Sequence[Any] | None = None,
+        confidence: float = 0.95,
+        cora_node_ids: Any = None,
+        cora_labels: Any = None,
     ) -> None:
+        node_ids = cora_node_ids if node_ids is None else node_ids
+        labels = cora_labels if labels is None else labels
         self.options = Options(
-            negatives,
-            negatives_per_positive,
-            temperature,
-            folds,
-            homophily_null,
-            nan,
-            threads,
-            seed,
-            undeclared,
-            score,
-            directed,
+            n_neg_per_pos, nca_n_splits, nan, seed, undeclared, score, directed, test_edges, node_types
         )
         self.confidence = confidence_level(confidence)
         if node_ids is None and labels is not None:
             node_ids = original_nodes(labels)
         self._labelled = None if node_ids is None else Labelled.of(node_ids, labels)
-        self.node_types = node_types
-        self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges").copy()
-        names = metric_names(metrics)
-        samples = (*_SAMPLES, *(() if test_edges is None else ("held_out",)), *(() if labels is None else _OF_LABELS))
-        self._chosen = select("evolution", _with_reasons(names, labels, test_edges), samples)
-        self._skipped = {} if names is not None else _skipped(labels, test_edges)
-        self._smoothed: float | None = None
-        self._last_edges: Ints | None = None
-        self._seen: tuple[int, Ints] | None = None
-        self._born: tuple[int, Ints] | None = None
+        self._metrics = metrics
+        absent = {"held_out": test_edges is None, "labels": labels is None, "probe": labels is None}
+        self._samples = [name for name in SAMPLES if not absent.get(name)]
+        select("evolution", metrics or None, self._samples)  # raises now what is asked for and cannot be had
+        self._past = Past()
         self._history: dict[str, list[float]] = defaultdict(list)
         self.evaluations: list[Evaluation] = []
         # Grows with the births and embeddings of each cycle: copies of a run are told by it.
-        self._digest = b""
-        self._any_births = False
+        self._digest, self._any_births = b"", False
 
     @property
     def fingerprint(self) -> bytes | None:
@@ -167,7 +141,7 @@ class AdaptiveEvaluator:
 
     @property
     def tgc_history(self) -> list[float]:
-        """The growth rate of each cycle, under its name in the original protocol."""
+        """The growth rate of each cycle."""
         return self.history["tgc"]
 
     def evaluate_cycle(
@@ -190,7 +164,7 @@ class AdaptiveEvaluator:
         embeddings
             (N, D), after the cycle; a node's number is its row. For the default score, points in the unit ball.
         new_edges
-            (M, 2): only the edges born in this cycle.
+            (M, 2): only the edges born in this cycle; None takes the edges that the graph gained.
         all_edges
             (E, 2): the graph after the cycle.
         cycle
@@ -218,129 +192,80 @@ class AdaptiveEvaluator:
         InputError
             If births and graphs disagree, an embedding is not valid, or the cycle is not after the last one.
         """
-        number = self._next(cycle)
-        follows = bool(self.evaluations) and number == self._history["cycle"][-1] + 1
-        grown = Grown(
-            self._nodes(embeddings, previous_embeddings),
-            self.options,
-            number,
+        number = whole_number("cycle", cycle)
+        done = [int(each) for each in self._history["cycle"]]
+        if done and number <= done[-1]:
+            raise InputError(f"cycle {number} comes after cycle {done[-1]}", fix="Pass cycles once, in order.")
+        given = Cycle(
             embeddings,
             new_edges,
             all_edges,
+            cycle=number,
             previous_embeddings=previous_embeddings,
             previous_edges=previous_edges,
-            test_edges=self.test_edges,
-            pools=pools,
             tgc=tgc,
-            last_tgc=self._smoothed,
-            last_edges=self._last_edges if follows else None,
+            pools=pools,
             inserted_embeddings=inserted_embeddings,
-            node_types=self.node_types,
-            seen=self._seen,
-            born=self._born,
         )
-        evaluation = self._evaluate(number, grown, tgc)
-        self._last_edges = as_edges(all_edges, "all_edges").copy()
-        births = grown.births
-        self._seen = _joined(self._seen, births.nodes, births.before, births.after)
+        # Edges that appeared between cycles that are not adjacent are unknown.
+        past = self._past if done and number == done[-1] + 1 else replace(self._past, edges=None)
+        grown = Grown(self._nodes(given), self.options, given, past)
+        evaluation = self._measured(grown, first=not done)
+        self._remember(given, grown, evaluation)
         return evaluation
 
-    def _next(self, cycle: int) -> int:
-        number = whole_number("cycle", cycle)
-        if self.evaluations and number <= self._history["cycle"][-1]:
-            raise InputError(
-                f"cycle {number} comes after cycle {int(self._history['cycle'][-1])}", fix="Pass cycles once, in order."
-            )
-        return number
-
-    @property
-    def labelled(self) -> Labelled:
-        """The original nodes and their classes."""
-        if self._labelled is None:
-            raise InputError("the original nodes are unknown before the first cycle", fix="Pass node_ids.")
-        return self._labelled
-
-    def _nodes(self, embeddings: Any, previous: Any) -> Labelled:
+    def _nodes(self, given: Cycle) -> Labelled:
         if self._labelled is not None:
             return self._labelled
-        rows = as_numeric(embeddings if previous is None else previous, "embeddings")
+        before = given.previous_embeddings
+        rows = as_numeric(given.embeddings if before is None else before, "embeddings")
         require_shape(rows, (None, None), "embeddings", COORDINATES)
-        return Labelled.without_labels(
-            np.flatnonzero(~np.isnan(rows.astype(float)).any(axis=1))
-            if rows.dtype.kind == "f"
-            else np.arange(len(rows))
-        )
+        known = ~np.isnan(rows.astype(float)).any(axis=1) if rows.dtype.kind == "f" else np.ones(len(rows), bool)
+        return Labelled.without_labels(np.flatnonzero(known))
 
-    def _evaluate(self, number: int, grown: Grown, tgc: float | None) -> Evaluation:
+    def _measured(self, grown: Grown, *, first: bool) -> Evaluation:
+        samples = grown.samples(self._samples)
+        asked, named = select("evolution", self._metrics or None, samples)
+        if not self._metrics:
+            keys = {metric.key for metric, _ in asked} | set(ORIGINAL if self._metrics is None else ())
+            keys -= set() if grown.has_newborn else {"auc_newborn"}
+            asked = [(each, {}) for each in registered("evolution") if each.key in keys and each.needs[0] in samples]
         conventions = grown.conventions
-        found = measured(self._chosen, grown.sample, confidence=self.confidence, conventions=conventions)
-        evaluation = Evaluation(
+        found = measure(asked, samples, named=named, confidence=self.confidence, conventions=conventions)
+        return Evaluation(
             "evolution",
             found.results,
             conventions=conventions,
-            options=self.described | {"cycle": number},
-            skipped=self._skipped,
+            options=self.options.described | {"cycle": grown.cycle},
+            skipped=found.skipped,
             materials={
                 "balances": () if grown.births.balance is None else (grown.births.balance,),
+                "paired": None if grown.paired is None else (grown.paired,),
                 # Both are properties of the graph at the start.
-                "sides": None if self.evaluations else grown.sides(),
-                "held": None if self.evaluations else grown.held_in_graph(),
+                "sides": grown.sides() if first else None,
+                "held": grown.held_in_graph() if first else None,
+                "notes": grown.notes(),
             },
-            notes=grown.notes(),
+        )
+
+    def _remember(self, given: Cycle, grown: Grown, evaluation: Evaluation) -> None:
+        births, past = grown.births, self._past
+        computed = given.tgc is None and "tgc" in evaluation
+        self._past = Past(
+            as_edges(given.all_edges, "all_edges").copy(),
+            (past.seen or NOTHING).joined(grown.nodes, births.before, births.after),
+            past.born.joined(grown.nodes, births.codes.of(births.edges)),
+            grown.growth.tgc if computed else past.tgc,
         )
         self._labelled = self._labelled or grown.original
-        self._remember(number, evaluation, grown, tgc)
-        return evaluation
-
-    @property
-    def described(self) -> dict[str, Any]:
-        return {
-            "negatives": self.options.negatives,
-            "negatives_per_positive": self.options.negatives_per_positive,
-            "folds": self.options.folds,
-            "seed": self.options.seed,
-            "confidence": self.confidence,
-            "score": self.options.score if isinstance(self.options.score, str) else "a function",
-            "directed": self.options.directed,
-        }
-
-    def _remember(self, cycle: int, evaluation: Evaluation, grown: Grown, tgc: float | None) -> None:
-        if tgc is None and "tgc" in evaluation:
-            self._smoothed = grown.growth.tgc
-        births = grown.births
         self._any_births |= len(births) > 0
         news = np.ascontiguousarray(births.edges).tobytes(), np.float64(grown.points.rows.sum()).tobytes()
         self._digest = sha256(b"".join([self._digest, *news])).digest()
-        if any("kept" in metric.needs for metric, _ in self._chosen):
-            self._born = _joined(self._born, births.nodes, births.codes.of(births.edges))
-        self._history["cycle"].append(cycle)
-        for key, result in evaluation.items():
-            self._history[key].append(result.value)
+        self._history["cycle"].append(grown.cycle)
+        done = len(self.evaluations)
+        for key in dict.fromkeys([*evaluation, *self._history]):
+            if key != "cycle":  # a metric that some cycles do not have is NaN there
+                values = self._history[key]
+                values += [np.nan] * (done - len(values))
+                values.append(evaluation[key].value if key in evaluation else np.nan)
         self.evaluations.append(evaluation)
-
-
-def _joined(remembered: tuple[int, Ints] | None, nodes: int, *codes: Ints) -> tuple[int, Ints]:
-    """Codes with those of earlier cycles, in terms of the present number of nodes."""
-    found = recoded(remembered, nodes)
-    for more in codes:
-        new = distinct(more)
-        found = new if found is None else inserted(found, new[~among(new, found)])
-    return nodes, np.empty(0, np.int64) if found is None else found
-
-
-def _skipped(labels: Any, test_edges: Any) -> dict[str, str]:
-    reasons = {} if test_edges is not None else {"static_auc": "no test edges given"}
-    if labels is None:
-        reasons |= {
-            entry.key: "no labels given" for entry in registered("evolution") if set(entry.needs) & set(_OF_LABELS)
-        }
-    return reasons
-
-
-def _with_reasons(names: Sequence[str] | None, labels: Any, test_edges: Any) -> Sequence[str] | None:
-    """The requested metrics; those that need what was not given are named with it."""
-    for name in names or ():
-        if reason := _skipped(labels, test_edges).get(name):
-            needs = " or ".join(find(name, "evolution")[0].needs)
-            raise OptionError(f"{name} needs {needs}: {reason}")
-    return names

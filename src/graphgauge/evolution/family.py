@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from graphgauge.old.core.family import BUILT_IN, Family, TruthInputs
+from graphgauge.core.family import BUILT_IN, Family
 
 FAMILY = Family(
-    "evolution",
+    name="evolution",
     line=BUILT_IN["evolution"],
     question="Are the edges that a system adds to its own graph good ones?",
     headlines=("auc_birth", "delta_homophily", "nca_mean"),
     package="graphgauge.evolution",
-    truths={"labels": TruthInputs(("labels",), ("node_ids", "node_types", "test_edges"))},
-    example={
-        "log": "evolution/{method}/seed-{seed}",
-        "labels": "evolution/labels.npy",
-    },
+    truths=("labels", "node_types", "test_edges"),
 )

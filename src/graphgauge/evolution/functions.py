@@ -1,29 +1,22 @@
-"""Functions of arrays that return a number, without intervals and chance levels."""
+"""Plain numbers: functions of arrays, without intervals and chance levels."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from math import isfinite
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from graphgauge.evolution import metrics as _metrics
-from graphgauge.evolution.cycle import Grown, Options
-from graphgauge.evolution.inputs import Labelled, Points, as_edges, original_nodes
-from graphgauge.old.core.metric import Metric
+from graphgauge.core.arrays import as_numeric
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.types import Floats
+from graphgauge.evolution.evaluator import AdaptiveEvaluator
+from graphgauge.evolution.labels import original_nodes
+from graphgauge.evolution.points import Points
 
 
-def auc_synthetic(
-    embeddings: Any,
-    new_edges: Any,
-    all_edges: Any,
-    *,
-    node_ids: Any = None,
-    negatives: str = "all",
-    negatives_per_positive: int = 1,
-    threads: int | None = None,
-    seed: int = 0,
-) -> float:
+def auc_synthetic(embeddings: Any, new_edges: Any, all_edges: Any, **options: Any) -> float:
     """Probability that a birth is closer than a non-edge of original nodes (default: all nodes), after the cycle.
 
     Parameters
@@ -32,22 +25,13 @@ def auc_synthetic(
         One row per node after the cycle, inside the unit ball.
     new_edges, all_edges
         The births (n, 2), and all edges after the cycle, births included.
-    node_ids
-        The original nodes, which non-edges consist of.
-    negatives, negatives_per_positive, seed
-        `all` non-edges, or a `sample` of that many per birth, drawn with this seed.
-    threads
-        At most this many threads; by default all cores.
+    **options
+        Those of `AdaptiveEvaluator`, such as `node_ids`; here all non-edges are taken unless `n_neg_per_pos` says so.
 
     Returns
     -------
     float
         In [0, 1]; 0.5 is chance. NaN if there are no births or no non-edges.
-
-    Raises
-    ------
-    InputError
-        If an edge names a node without embedding, or a norm is 1 or more.
 
     Examples
     --------
@@ -56,41 +40,25 @@ def auc_synthetic(
     >>> evolution.auc_synthetic(points, [(0, 1)], [(0, 1), (1, 2)])
     1.0
     """
-    options = Options(negatives, negatives_per_positive, threads=threads, seed=seed)
-    return _value(_metrics.auc_synthetic, options, embeddings, new_edges, all_edges, node_ids)
+    return _value("auc_synthetic", options, embeddings, new_edges, all_edges)
 
 
-def auc_birth(
-    previous_embeddings: Any,
-    new_edges: Any,
-    all_edges: Any,
-    *,
-    node_ids: Any = None,
-    negatives: str = "all",
-    negatives_per_positive: int = 1,
-    threads: int | None = None,
-    seed: int = 0,
-) -> float:
+def auc_birth(previous_embeddings: Any, new_edges: Any, all_edges: Any, **options: Any) -> float:
     """Probability that a birth is closer than a non-edge of original nodes, on the embeddings before the cycle.
-
-    The embeddings must contain all nodes of the births.
 
     Parameters
     ----------
     previous_embeddings
-        One row per node before the cycle, inside the unit ball.
-    new_edges, all_edges, node_ids, negatives, negatives_per_positive, threads, seed
+        One row per node before the cycle, inside the unit ball; all nodes of the births have one.
+    new_edges, all_edges
+        The births (n, 2), and all edges after the cycle, births included.
+    **options
         As in `auc_synthetic`.
 
     Returns
     -------
     float
-        In [0, 1]; 0.5 is chance. NaN if there are no births or no non-edges.
-
-    Raises
-    ------
-    InputError
-        If an edge names a node without embedding, or a norm is 1 or more.
+        In [0, 1]; 0.5 is chance. NaN if there is nothing to compare.
 
     Examples
     --------
@@ -99,20 +67,11 @@ def auc_birth(
     >>> evolution.auc_birth(points, [(2, 3)], [(0, 1), (2, 3)])
     0.0
     """
-    options = Options(negatives, negatives_per_positive, threads=threads, seed=seed)
-    return _value(_metrics.auc_birth, options, previous_embeddings, new_edges, all_edges, node_ids, before=True)
+    return _value("auc_birth", options, previous_embeddings, new_edges, all_edges, previous_embeddings)
 
 
 def auc_matched(
-    previous_embeddings: Any,
-    new_edges: Any,
-    all_edges: Any,
-    *,
-    node_ids: Any = None,
-    pools: Any = None,
-    negatives: str = "all",
-    negatives_per_positive: int = 1,
-    seed: int = 0,
+    previous_embeddings: Any, new_edges: Any, all_edges: Any, *, pools: Any = None, **options: Any
 ) -> float:
     """Probability that a birth (u, v) is closer than u and another target of v's pool, before the cycle.
 
@@ -120,44 +79,30 @@ def auc_matched(
     ----------
     previous_embeddings
         One row per node before the cycle, inside the unit ball.
+    new_edges, all_edges
+        The births (n, 2), and all edges after the cycle, births included.
     pools
-        The pool of each node; targets are compared within their pool. By default all nodes are one pool.
-    new_edges, all_edges, node_ids, negatives, negatives_per_positive, seed
+        One number per node; by default nodes of similar degree and the same age are a pool.
+    **options
         As in `auc_synthetic`.
 
     Returns
     -------
     float
-        In [0, 1]; 0.5 is chance. NaN if no birth has another possible target.
-
-    Raises
-    ------
-    InputError
-        If an edge names a node without embedding, or a norm is 1 or more.
+        In [0, 1]; 0.5 is chance. NaN if there is nothing to compare.
 
     Examples
     --------
     >>> from graphgauge import evolution
     >>> points = [[0.0, 0.0], [0.1, 0.0], [0.8, 0.0], [-0.8, 0.0]]
-    >>> evolution.auc_matched(points, [(0, 1)], [(0, 1), (1, 2)])
+    >>> evolution.auc_matched(points, [(0, 1)], [(0, 1), (1, 2)], pools=[0, 0, 0, 0])
     1.0
     """
-    options = Options(negatives, negatives_per_positive, seed=seed)
-    return _value(
-        _metrics.auc_matched, options, previous_embeddings, new_edges, all_edges, node_ids, before=True, pools=pools
-    )
+    given = previous_embeddings, new_edges, all_edges, previous_embeddings
+    return _value("auc_matched", options, *given, pools=pools)
 
 
-def static_auc(
-    embeddings: Any,
-    test_edges: Any,
-    all_edges: Any,
-    *,
-    negatives: str = "all",
-    negatives_per_positive: int = 1,
-    threads: int | None = None,
-    seed: int = 0,
-) -> float:
+def static_auc(embeddings: Any, test_edges: Any, all_edges: Any, **options: Any) -> float:
     """Probability that a held-out edge is closer than a non-edge of all nodes.
 
     Parameters
@@ -166,20 +111,13 @@ def static_auc(
         One row per node, inside the unit ball.
     test_edges, all_edges
         The held-out edges (n, 2), and all edges of the graph.
-    negatives, negatives_per_positive, seed
-        `all` non-edges, or a `sample` of that many per edge, drawn with this seed.
-    threads
-        At most this many threads; by default all cores.
+    **options
+        As in `auc_synthetic`.
 
     Returns
     -------
     float
-        In [0, 1]; 0.5 is chance.
-
-    Raises
-    ------
-    InputError
-        If an edge names a node without embedding, or a norm is 1 or more.
+        In [0, 1]; 0.5 is chance. NaN if there is nothing to compare.
 
     Examples
     --------
@@ -188,11 +126,11 @@ def static_auc(
     >>> evolution.static_auc(points, [(0, 1)], [(1, 2)])
     1.0
     """
-    options = Options(negatives, negatives_per_positive, threads=threads, seed=seed)
-    return _value(_metrics.static_auc, options, embeddings, None, all_edges, None, test_edges=test_edges)
+    none = np.empty((0, 2), np.int64)
+    return _value("static_auc", {**options, "test_edges": test_edges}, embeddings, none, all_edges)
 
 
-def delta_homophily(new_edges: Any, labels: Any, *, node_ids: Any = None, homophily_null: str = "pairs") -> float:
+def delta_homophily(new_edges: Any, labels: Any, *, node_ids: Any = None) -> float:
     """Share of births between nodes of the same class, minus the share among random pairs.
 
     Parameters
@@ -201,18 +139,11 @@ def delta_homophily(new_edges: Any, labels: Any, *, node_ids: Any = None, homoph
         The births (n, 2).
     labels, node_ids
         The classes of the original nodes, as in `evaluate`.
-    homophily_null
-        `pairs` of distinct nodes, or `squares`.
 
     Returns
     -------
     float
-        In [−1, 1]; 0 is chance. NaN if no birth is between labelled nodes.
-
-    Raises
-    ------
-    InputError
-        If labels and nodes do not fit together.
+        In [-1, 1]; 0 is chance. NaN if no birth is between labelled nodes.
 
     Examples
     --------
@@ -220,20 +151,12 @@ def delta_homophily(new_edges: Any, labels: Any, *, node_ids: Any = None, homoph
     >>> round(evolution.delta_homophily([(0, 1), (1, 2)], [0, 0, 1, 1]), 4)
     0.1667
     """
-    labelled, births = _labelled(labels, node_ids), as_edges(new_edges, "new_edges")
-    # Only the nodes that occur, because node numbers may be large.
-    nodes = np.unique(np.concatenate([labelled.ids, births.ravel()]))
-    labelled, births = replace(labelled, ids=np.searchsorted(nodes, labelled.ids)), np.searchsorted(nodes, births)
-    grown = Grown(
-        labelled,
-        Options(homophily_null=homophily_null),
-        0,
-        np.zeros((len(nodes), 1)),
-        births,
-        births,
-        previous_edges=births[:0],
-    )
-    return float(_metrics.delta_homophily(grown.labels).value[0])
+    nodes = list(original_nodes(labels, node_ids))
+    highest = max([*nodes, *np.asarray(new_edges, float).ravel().tolist()], default=-1)
+    points = np.zeros((int(highest) + 1, 1))
+    options = {"node_ids": nodes, "labels": labels}
+    none = np.empty((0, 2), np.int64)
+    return _value("delta_homophily", options, points, new_edges, new_edges, previous_edges=none)
 
 
 def node_classification_accuracy(
@@ -247,20 +170,13 @@ def node_classification_accuracy(
         One row per node.
     labels, node_ids
         The classes of the original nodes, as in `evaluate`.
-    folds
-        Number of folds.
-    seed
-        Seed of the folds.
+    folds, seed
+        How many folds, and the seed that draws them.
 
     Returns
     -------
     tuple of float
         The mean in [0, 1], and the standard deviation over folds; NaN if there are too few nodes for the folds.
-
-    Raises
-    ------
-    InputError
-        If labels and nodes do not fit together.
 
     Examples
     --------
@@ -270,28 +186,151 @@ def node_classification_accuracy(
     >>> evolution.node_classification_accuracy(points, [0] * 10 + [1] * 10)
     (1.0, 0.0)
     """
-    options = Options(folds=folds, seed=seed)
-    probe = Grown(_labelled(labels, node_ids), options, 0, embeddings, None, None).probe
-    return float(_metrics.nca_mean(probe).value[0]), float(_metrics.nca_std(probe).value[0])
+    nodes, none = original_nodes(labels, node_ids), np.empty((0, 2), np.int64)
+    options: dict[str, Any] = {
+        "nca_n_splits": folds,
+        "seed": seed,
+        "metrics": ["nca_mean", "nca_std"],
+        "score": "euclidean",
+    }
+    found = AdaptiveEvaluator(nodes, labels, **options).evaluate_cycle(embeddings, none, none, 0)
+    return found["nca_mean"].value, found["nca_std"].value
 
 
-def _labelled(labels: Any, node_ids: Any) -> Labelled:
-    return Labelled.of(original_nodes(labels, node_ids), labels)
+def poincare_distance(u: Any, v: Any) -> float | Floats:
+    """Hyperbolic distance between two points inside the unit ball, or between points row by row.
+
+    Accurate to rounding, also near the boundary; equal points have distance 0. A norm of 1 or more is an error.
+
+    Parameters
+    ----------
+    u, v
+        Points inside the unit ball (d,), or rows of them (n, d).
+
+    Returns
+    -------
+    float or numpy.ndarray
+        At least 0.
+
+    Raises
+    ------
+    InputError
+        If a norm is 1 or more.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> round(evolution.poincare_distance([0.0, 0.0], [0.5, 0.0]), 4)
+    1.0986
+    """
+    first, second = as_numeric(u, "u"), as_numeric(v, "v")
+    if first.shape != second.shape or first.ndim not in (1, 2):
+        raise InputError(
+            f"found shapes {first.shape} and {second.shape}",
+            where="u and v",
+            fix="Pass two points (D,), or two arrays of points (n, D).",
+        )
+    pair = [Points.of(np.atleast_2d(points), name) for points, name in ((first, "u"), (second, "v"))]
+    both = Points(np.concatenate([points.rows for points in pair]), np.ones(2 * len(pair[0]), bool))
+    rows = np.arange(len(pair[0]))
+    found = 2 * np.arcsinh(np.sqrt(both.order(rows, rows + len(rows))))
+    return float(found[0]) if first.ndim == 1 else found
+
+
+def link_score(u: Any, v: Any, *, temperature: float = 1.0) -> float | Floats:
+    """σ(−d/temperature) of the distance d: ½ for equal points, close to 0 for distant ones.
+
+    Parameters
+    ----------
+    u, v
+        Points inside the unit ball (d,), or rows of them (n, d).
+    temperature
+        Above 0.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        In (0, 0.5].
+
+    Raises
+    ------
+    InputError
+        If a norm is 1 or more.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> round(evolution.link_score([0.0, 0.0], [0.5, 0.0]), 4)
+    0.25
+    """
+    found = link_score_from_distance(poincare_distance(u, v), temperature)
+    return float(found) if found.ndim == 0 else found
+
+
+def checked_temperature(temperature: float) -> float:
+    if not isinstance(temperature, Real) or not isfinite(temperature) or temperature <= 0:
+        raise OptionError(f"temperature must be a positive number, not {temperature!r}")
+    return float(temperature)
+
+
+def poincare_distance_batch(u: Any, v: Any, eps: float = 1e-7) -> Floats:
+    """`poincare_distance` row by row, under its name in the original document.
+
+    Parameters
+    ----------
+    u, v
+        Rows of points inside the unit ball (n, d).
+    eps
+        Not needed: distances are right up to the boundary.
+
+    Returns
+    -------
+    numpy.ndarray
+        (n,), at least 0.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> evolution.poincare_distance_batch([[0.0, 0.0]], [[0.5, 0.0]]).round(4)
+    array([1.0986])
+    """
+    return np.atleast_1d(poincare_distance(u, v))
+
+
+def link_score_from_distance(dist: Any, temperature: float = 1.0) -> Floats:
+    """σ(-d/temperature) of distances that are known.
+
+    Parameters
+    ----------
+    dist
+        Distances, at least 0.
+    temperature
+        Above 0.
+
+    Returns
+    -------
+    numpy.ndarray
+        In (0, 0.5].
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> evolution.link_score_from_distance([0.0, 1.0]).round(4)
+    array([0.5   , 0.2689])
+    """
+    distance = np.asarray(as_numeric(dist, "dist"), np.float64)
+    return np.asarray(np.exp(-np.logaddexp(0.0, distance / checked_temperature(temperature))))
 
 
 def _value(
-    metric: Metric,
-    options: Options,
+    key: str,
+    options: Any,
     embeddings: Any,
     new_edges: Any,
     all_edges: Any,
-    node_ids: Any,
-    *,
-    before: bool = False,
+    previous_embeddings: Any = None,
     **more: Any,
 ) -> float:
-    nodes = len(Points.of(embeddings, "previous_embeddings" if before else "embeddings"))
-    labelled = Labelled.without_labels(range(nodes) if node_ids is None else node_ids)
-    previous = embeddings if before else None
-    grown = Grown(labelled, options, 0, embeddings, new_edges, all_edges, previous_embeddings=previous, **more)
-    return float(metric(grown.sample(metric)).value[0])
+    given = {"n_neg_per_pos": "all", "seed": 0, "metrics": [key], **options}
+    found = AdaptiveEvaluator(**given).evaluate_cycle(embeddings, new_edges, all_edges, 0, previous_embeddings, **more)
+    return found[key].value

@@ -1,52 +1,40 @@
-"""Stored runs: a folder with one file per cycle, written as the system grows and read one cycle at a time."""
+"""Stored runs: a folder with one file per cycle, written as the system grows and read one cycle at a time.
+
+A run is `{condition}/seed-{seed}/` with `start.npz` (edges, embeddings) and `cycle-00000.npz`, `cycle-00001.npz` …
+(embeddings, new_edges, and all_edges unless edges are only added); a folder that contains cycles is one run.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Ints, as_numeric, require_shape
+from graphgauge.core.arrays import as_numeric, require_shape
+from graphgauge.core.disk import atomic_path
 from graphgauge.core.errors import InputError, UnknownNameError, one_of
 from graphgauge.core.options import whole_number
+from graphgauge.core.types import AnyArray
 from graphgauge.evolution.births import checked_tgc
-from graphgauge.evolution.inputs import COORDINATES, as_edges, rows_by_index
-from graphgauge.old.io.npz import read_npz, write_npz
+from graphgauge.evolution.cycle import Cycle
+from graphgauge.evolution.edges import as_edges
+from graphgauge.evolution.points import COORDINATES
+from graphgauge.io.arrays import open_array, read_archive
 
+Run = tuple[str, int]
 # A letter first, because the name is a folder: it must stay inside the log and not be hidden.
 _CONDITION = re.compile(r"\w[\w .+-]{0,63}")
 _SEED = re.compile(r"seed-(\d+)")
 _CYCLE = re.compile(r"cycle-(\d+)\.npz")
 LAYOUT = "A run is a folder with start.npz and cycle-00000.npz, cycle-00001.npz …"
 _START = "start.npz"
-_LABELS = "labels.npy"
-
-
-@dataclass(frozen=True)
-class Cycle:
-    """One cycle of one run: its births, and the system before and after it.
-
-    `previous_embeddings` and `previous_edges` are None if unknown.
-    """
-
-    condition: str
-    seed: int
-    cycle: int
-    embeddings: AnyArray
-    new_edges: AnyArray
-    all_edges: AnyArray
-    previous_embeddings: AnyArray | None = None
-    previous_edges: AnyArray | None = None
-    tgc: float | None = None
-    pools: AnyArray | None = None
-    inserted_embeddings: AnyArray | None = None
+_PARTS = [each.name for each in fields(Cycle)]
 
 
 @contextmanager
@@ -61,29 +49,45 @@ def named_run(condition: str, seed: int, cycle: Any) -> Iterator[None]:
 
 
 def as_cycles(items: Iterable[Any]) -> Iterator[Cycle]:
-    """`Cycle` objects, or mappings with the same names, where condition, seed and cycle are optional."""
+    """Cycles, or mappings with their parts; condition, seed, cycle and new_edges may be left out."""
     if isinstance(items, Mapping) or not isinstance(items, Iterable):
         raise InputError(f"found {type(items).__name__}", where="log", fix="Pass a folder, or a list of cycles.")
     for number, item in enumerate(items):
-        cycle = item if isinstance(item, Cycle) else _cycle(number, item)
-        if not isinstance(cycle.condition, str):
-            raise InputError(f"the condition of item {number} is {cycle.condition!r:.80}, not a name", where="log")
-        yield cycle
+        given = item if isinstance(item, Cycle) else _cycle(number, item)
+        if not isinstance(given.condition, str):
+            raise InputError(f"the condition of item {number} is {given.condition!r:.80}, not a name", where="log")
+        yield given
 
 
 def _cycle(number: int, item: Any) -> Cycle:
     if not isinstance(item, Mapping):
         raise InputError(f"item {number} is {type(item).__name__}, not a cycle", where="log")
     for name in item:
-        one_of("part of a cycle", str(name), sorted(field.name for field in fields(Cycle)))
-    for name in ("embeddings", "new_edges", "all_edges"):
+        one_of("part of a cycle", str(name), sorted(_PARTS))
+    for name in ("embeddings", "all_edges"):
         if name not in item:
             raise InputError(f"cycle {number} has no {name}", where="log")
-    return Cycle(**{"condition": "run", "seed": 0, "cycle": number, **item})
+    return Cycle(**{"cycle": number, "new_edges": None, **item})
 
 
-class EvolutionLog:
-    """A folder of runs, each in `{condition}/seed-{seed}/`; a folder that contains cycles is one run."""
+class Log:
+    """A folder of runs.
+
+    Parameters
+    ----------
+    folder
+        Where they are, or will be.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> points = [[0.0, 0.0], [0.1, 0.0], [0.8, 0.0], [-0.8, 0.0]]
+    >>> log = evolution.Log("runs")
+    >>> log.begin("Normal", 0, edges=[(1, 2)], embeddings=points)
+    >>> log.append("Normal", 0, 0, embeddings=points, new_edges=[(0, 1)])
+    >>> log.next_cycle("Normal", 0), [cycle.new_edges.tolist() for cycle in log.cycles("Normal", 0)]
+    (1, [[[0, 1]]])
+    """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         if not isinstance(folder, str | os.PathLike):
@@ -95,151 +99,58 @@ class EvolutionLog:
     # ---- reading
 
     @property
-    def runs(self) -> tuple[tuple[str, int], ...]:
+    def runs(self) -> tuple[Run, ...]:
         """Condition and seed of every stored run, sorted by name."""
         return tuple(self._places())
 
-    @property
-    def conditions(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(condition for condition, _ in self.runs))
-
     def next_cycle(self, condition: str, seed: int) -> int:
-        """The first cycle that is not stored yet, from which a run starts or resumes.
-
-        Parameters
-        ----------
-        condition, seed
-            The run.
-
-        Returns
-        -------
-        int
-            The number of the cycle; 0 for a new run.
-        """
-        stored = self._stored(self._place(condition, seed))
-        return max(stored, default=-1) + 1
+        """The first cycle of the run `condition`, `seed` that is not stored yet: from there it starts or resumes."""
+        return max(self._stored(self._place(condition, seed)), default=-1) + 1
 
     def labels(self) -> AnyArray | None:
-        """The labels that were stored with the runs: labels.npy in the folder of the log, or above a single run.
-
-        Returns
-        -------
-        AnyArray | None
-            One label per node, or None if none were stored.
-        """
+        """The labels that are stored with the runs: labels.npy in the folder of the log, or above a single run."""
         for place in (self.folder, *self.folder.resolve().parents[:2]):
-            if (place / _LABELS).exists():
-                from graphgauge.old.io.arrays import read_labels
-
-                return read_labels(place / _LABELS)
+            if (place / "labels.npy").exists():
+                return open_array(place / "labels.npy")
         return None
 
     def cycles(self, condition: str, seed: int) -> Iterator[Cycle]:
-        """The cycles of a run in order, loaded one at a time.
+        """The cycles of the run `condition`, `seed` in order, loaded one at a time."""
+        places = self._places()
+        if (condition, seed) not in places:
+            if not places:
+                raise InputError("contains no run", where=str(self.folder), fix=LAYOUT)
+            raise UnknownNameError("run", f"{condition}, seed {seed}", [f"{name}, seed {own}" for name, own in places])
+        return self._read(places[condition, seed], condition, seed)
 
-        Parameters
-        ----------
-        condition, seed
-            The run.
-
-        Returns
-        -------
-        Iterator[Cycle]
-            The cycles.
-
-        Raises
-        ------
-        InputError
-            If there is no such run, or a file is damaged.
-        """
-        return self._from_files(self._known_place(condition, seed), condition, seed)
-
-    def start(self, condition: str, seed: int) -> tuple[Ints, AnyArray] | None:
-        """Edges and embeddings before the first cycle, as `begin` stored them.
-
-        Parameters
-        ----------
-        condition, seed
-            The run.
-
-        Returns
-        -------
-        tuple[Ints, AnyArray] | None
-            Edges (E, 2) and embeddings (N, D), or None if `begin` was not called.
-        """
-        return _start(self._place(condition, seed))
-
-    def latest(self, condition: str, seed: int) -> Cycle | None:
-        """The last stored cycle, or None before the first.
-
-        Parameters
-        ----------
-        condition, seed
-            The run.
-
-        Returns
-        -------
-        Cycle | None
-            The cycle, or None.
-        """
-        if (condition, seed) not in self._places():
-            return None
-        last = deque(self.cycles(condition, seed), maxlen=1)
-        return last[0] if last else None
-
-    def files(self, condition: str, seed: int) -> list[Path]:
-        """The files of a run.
-
-        Parameters
-        ----------
-        condition, seed
-            The run.
-
-        Returns
-        -------
-        list[Path]
-            The paths.
-        """
-        place = self._known_place(condition, seed)
-        start = [place / _START] if (place / _START).exists() else []
-        return [*start, *self._stored(place).values()]
+    def _read(self, place: Path, condition: str, seed: int) -> Iterator[Cycle]:
+        start = _archive(place / _START, ("edges", "embeddings")) if (place / _START).exists() else {}
+        edges, embeddings, last = start.get("edges"), start.get("embeddings"), -1
+        for number, path in self._stored(place).items():
+            stored = _archive(path, ("embeddings",))
+            if "all_edges" not in stored:
+                stored["all_edges"] = _grown(stored, edges, path, number > last + 1)
+            tgc = stored.pop("tgc", None)
+            if tgc is not None and tgc.size != 1:
+                raise InputError(f"tgc contains {tgc.size} numbers", where=str(path), fix="Store one per cycle.")
+            parts = {name: value for name, value in stored.items() if name in _PARTS}
+            known: dict[str, Any] = {"condition": condition, "seed": seed, "cycle": number, "new_edges": None}
+            given = Cycle(**known | {"previous_embeddings": embeddings, "previous_edges": edges} | parts)
+            yield given if tgc is None else replace(given, tgc=float(tgc.item()))
+            embeddings, edges, last = stored["embeddings"], stored["all_edges"], number
 
     # ---- writing
 
     def begin(self, condition: str, seed: int, *, edges: Any, embeddings: Any) -> None:
-        """Store the state before the first cycle; if the run exists already, nothing is changed.
+        """Store the state before the first cycle of the run `condition`, `seed`: its `edges` and `embeddings`.
 
-        Parameters
-        ----------
-        condition, seed
-            Which run it is.
-        edges, embeddings
-            The graph (E, 2), and one row per node.
-
-        Returns
-        -------
-        None
-            The state is stored when the method returns.
-
-        Raises
-        ------
-        UnwritableError
-            If the folder cannot be written.
-
-        Examples
-        --------
-        >>> from graphgauge import evolution
-        >>> points = [[0.0, 0.0], [0.1, 0.0], [0.8, 0.0], [-0.8, 0.0]]
-        >>> log = evolution.EvolutionLog("runs")
-        >>> log.begin("Normal", 0, edges=[(1, 2)], embeddings=points)
-        >>> log.next_cycle("Normal", 0)
-        0
+        If the run exists already, nothing is changed.
         """
         place = self._place(condition, seed)
         if not (place / _START).exists():
-            write_npz(place / _START, {"edges": as_edges(edges, "edges"), "embeddings": _rows(embeddings)})
+            _write(place / _START, {"edges": as_edges(edges, "edges"), "embeddings": _rows(embeddings)})
 
-    def append_cycle(
+    def append(
         self,
         condition: str,
         seed: int,
@@ -252,10 +163,7 @@ class EvolutionLog:
         pools: Any = None,
         inserted_embeddings: Any = None,
     ) -> None:
-        """Store the next cycle of a run atomically.
-
-        `all_edges` may be left out if `begin` stored the first edges, and none was removed: it is then the edges before
-        and the births.
+        """Store the next cycle of a run, completely or not at all.
 
         Parameters
         ----------
@@ -264,33 +172,15 @@ class EvolutionLog:
         embeddings
             One row per node after the cycle.
         new_edges, all_edges
-            The births (n, 2), and all edges after the cycle.
-        tgc
-            The capacity after the cycle, if the system knows it.
-        pools
-            The pool of each node, for `auc_matched`.
-        inserted_embeddings
-            Embeddings of new nodes when they were inserted.
-
-        Returns
-        -------
-        None
-            The cycle is stored when the method returns.
+            The births (n, 2), and all edges after the cycle; without these, `begin` stored the first edges and none was
+            removed: they are then the edges before and the births.
+        tgc, pools, inserted_embeddings
+            As in `AdaptiveEvaluator.evaluate_cycle`.
 
         Raises
         ------
         InputError
-            If it is not the next cycle, or an edge names a node without embedding.
-
-        Examples
-        --------
-        >>> from graphgauge import evolution
-        >>> points = [[0.0, 0.0], [0.1, 0.0], [0.8, 0.0], [-0.8, 0.0]]
-        >>> log = evolution.EvolutionLog("runs")
-        >>> log.begin("Normal", 0, edges=[(1, 2)], embeddings=points)
-        >>> log.append_cycle("Normal", 0, 0, embeddings=points, new_edges=[(0, 1)])
-        >>> [cycle.new_edges.tolist() for cycle in log.cycles("Normal", 0)]
-        [[[0, 1]]]
+            If it is not the next cycle, or the edges before the first one are unknown.
         """
         place, expected = self._place(condition, seed), self.next_cycle(condition, seed)
         if whole_number("cycle", cycle) != expected:
@@ -305,138 +195,83 @@ class EvolutionLog:
                 where=str(self.folder),
                 fix="Call begin(…, edges=, embeddings=) first, or pass all_edges.",
             )
+        optional = {
+            "all_edges": None if all_edges is None else as_edges(all_edges, "all_edges"),
+            "tgc": None if tgc is None else np.array(checked_tgc(tgc)),
+            "inserted_embeddings": None if inserted_embeddings is None else _rows(inserted_embeddings),
+            "pools": None if pools is None else as_numeric(pools, "pools"),
+        }
         arrays = {"embeddings": _rows(embeddings), "new_edges": as_edges(new_edges, "new_edges")}
-        if all_edges is not None:
-            arrays["all_edges"] = as_edges(all_edges, "all_edges")
-        if tgc is not None:
-            arrays["tgc"] = np.array(checked_tgc(tgc))
-        if inserted_embeddings is not None:
-            arrays["inserted_embeddings"] = _rows(inserted_embeddings)
-        if pools is not None:
-            arrays["pools"] = as_numeric(pools, "pools")
-        write_npz(place / f"cycle-{cycle:05d}.npz", arrays)
+        given = {name: array for name, array in optional.items() if array is not None}
+        _write(place / f"cycle-{cycle:05d}.npz", arrays | given)
 
-    # ---- locations
+    # ---- places
 
-    def _places(self) -> dict[tuple[str, int], Path]:
+    def _places(self) -> dict[Run, Path]:
         if not self.folder.is_dir():
             return {}
         if _holds_run(self.folder):
             return {_named(self.folder.resolve()): self.folder}
         found = {}
-        for condition in sorted(path for path in self.folder.iterdir() if path.is_dir()):
-            for place in sorted(path for path in condition.iterdir() if path.is_dir()):
-                named = _SEED.fullmatch(place.name)
-                if named and _CONDITION.fullmatch(condition.name) and _holds_run(place):
-                    found[condition.name, int(named[1])] = place
+        for place in sorted(self.folder.glob("*/seed-*")):
+            named = _SEED.fullmatch(place.name)
+            if named and place.is_dir() and _CONDITION.fullmatch(place.parent.name) and _holds_run(place):
+                found[place.parent.name, int(named[1])] = place
         return dict(sorted(found.items()))
 
     def _place(self, condition: str, seed: int) -> Path:
         """The folder of a run, which may not exist yet."""
-        number = whole_number("seed", seed, 0)
-        if isinstance(condition, str) and (condition, number) in (known := self._places()):
+        number = whole_number("seed", seed)
+        known = self._places()
+        if isinstance(condition, str) and (condition, number) in known:
             return known[condition, number]
         if not isinstance(condition, str) or not _CONDITION.fullmatch(condition):
-            raise InputError(
-                f"{condition!r:.80} is not a valid condition name", fix="Use letters, digits, spaces and _ . + -."
-            )
+            what = f"{condition!r:.80} is not a valid condition name"
+            raise InputError(what, fix="Use letters, digits, spaces and _ . + -.")
         return self.folder / condition / f"seed-{number}"
-
-    def _known_place(self, condition: str, seed: int) -> Path:
-        places = self._places()
-        if (condition, seed) not in places:
-            if not places:
-                raise InputError("contains no run", where=str(self.folder), fix=LAYOUT)
-            raise UnknownNameError("run", f"{condition}, seed {seed}", [f"{name}, seed {own}" for name, own in places])
-        return places[condition, seed]
 
     def _stored(self, place: Path) -> dict[int, Path]:
         named = ((_CYCLE.fullmatch(path.name), path) for path in place.glob("cycle-*.npz"))
         return dict(sorted((int(match[1]), path) for match, path in named if match))
 
-    def _from_files(self, place: Path, condition: str, seed: int) -> Iterator[Cycle]:
-        edges: Ints | None
-        embeddings: AnyArray | None
-        edges, embeddings = _start(place) or (None, None)
-        last: int | None = None
-        for cycle, path in self._stored(place).items():
-            stored = read_npz(path, ("embeddings", "new_edges"))
-            births = as_edges(stored["new_edges"], "new_edges")
-            if "all_edges" in stored:
-                after = as_edges(stored["all_edges"], "all_edges")
-            elif "removed_edges" in stored:
-                raise InputError(
-                    "has removed_edges and no all_edges",
-                    where=str(path),
-                    fix="Store all_edges, the graph after the cycle.",
-                )
-            elif edges is None:
-                raise InputError(
-                    "has no all_edges",
-                    where=str(path),
-                    fix="Store it in each cycle, or the first edges in start.npz.",
-                )
-            elif last is not None and cycle > last + 1:
-                raise InputError(
-                    f"cycle {last + 1} is missing",
-                    where=str(path),
-                    fix="Store every cycle, or all_edges in this one; edges are the edges before plus the births.",
-                )
-            else:
-                after = np.concatenate([edges, births])
-            tgc = None if "tgc" not in stored else _number(stored["tgc"], path)
-            yield Cycle(
-                condition,
-                seed,
-                cycle,
-                stored["embeddings"],
-                births,
-                after,
-                embeddings,
-                edges,
-                tgc,
-                stored.get("pools"),
-                stored.get("inserted_embeddings"),
-            )
-            embeddings, edges, last = stored["embeddings"], after, cycle
+
+def _grown(stored: Mapping[str, AnyArray], edges: AnyArray | None, path: Path, gap: bool) -> AnyArray:
+    """The graph after a cycle that stores only its births."""
+    if edges is None or "new_edges" not in stored:
+        what, fix = "has no all_edges", "Store it in each cycle, or the first edges in start.npz and births in each."
+        raise InputError(what, where=str(path), fix=fix)
+    if gap:
+        fix = "Store every cycle, or all_edges in this one; edges are the edges before plus the births."
+        raise InputError("the cycle before it is missing", where=str(path), fix=fix)
+    return np.concatenate([as_edges(edges, "edges"), as_edges(stored["new_edges"], "new_edges")])
+
+
+def _archive(path: Path, wanted: Iterable[str]) -> dict[str, AnyArray]:
+    arrays = read_archive(path)
+    for name in wanted:
+        if name not in arrays:
+            fix = f"It contains {', '.join(arrays) or 'none'}."
+            raise InputError(f"has no array {name!r}", where=str(path), fix=fix)
+    return arrays
+
+
+def _write(path: Path, arrays: Mapping[str, AnyArray]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_path(path) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
 
 
 def _rows(embeddings: Any) -> AnyArray:
-    rows = as_numeric(rows_by_index(embeddings, "embeddings"), "embeddings")
+    rows = as_numeric(embeddings, "embeddings")
     require_shape(rows, (None, None), "embeddings", COORDINATES)
     return rows
-
-
-def _start(place: Path) -> tuple[Ints, AnyArray] | None:
-    if not (place / _START).exists():
-        return None
-    stored = read_npz(_present(place / _START), ("edges", "embeddings"))
-    return as_edges(stored["edges"], "edges"), stored["embeddings"]
 
 
 def _holds_run(place: Path) -> bool:
     return (place / _START).exists() or any(place.glob("cycle-*.npz"))
 
 
-def copied(embeddings: Any) -> AnyArray:
-    """A copy, because systems often update their embeddings in place."""
-    return np.array(as_numeric(rows_by_index(embeddings, "embeddings"), "embeddings"))
-
-
-def _number(given: AnyArray, path: Path) -> float:
-    values = as_numeric(given, f"{path}: tgc")
-    if values.size != 1:
-        raise InputError(f"tgc contains {values.size} numbers", where=str(path), fix="Store one per cycle.")
-    return float(values.item())
-
-
-def _named(place: Path) -> tuple[str, int]:
+def _named(place: Path) -> Run:
     """Condition and seed of a folder that is itself a run."""
     seed = _SEED.fullmatch(place.name)
     return (place.name, 0) if seed is None else (place.parent.name, int(seed[1]))
-
-
-def _present(path: Path) -> Path:
-    if not path.exists():
-        raise InputError("no such file", where=str(path), fix=LAYOUT)
-    return path

@@ -1,170 +1,139 @@
-"""The evolution metrics: one function each, with its declared facts."""
+"""The evolution metrics: one function each, with its declared facts.
+
+Intervals are over the births of one cycle: births that share a node err together (`stats.dyads`), and drawn negatives
+add their error. What a run of several cycles has instead is in `samples.Trajectory`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats
+from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, Exempt, NoChance, NoInterval, whole
+from graphgauge.core.registry import metric
+from graphgauge.core.result import Reference
+from graphgauge.core.types import Floats
 from graphgauge.evolution.areas import Area
-from graphgauge.evolution.samples import Folds, Growth, Kept, LabelPairs, Trajectory, single
-from graphgauge.old.core.metric import (
-    AS_CHOSEN,
-    Baseline,
-    Bounds,
-    ChanceFunction,
-    Estimate,
-    Exempt,
-    IntervalChoice,
-    IntervalRule,
-    MetricFunction,
-    NoChance,
-    NoInterval,
-    metric,
-)
-from graphgauge.old.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW
-from graphgauge.old.stats.intervals import logit_t_interval, mean_interval, sample_std, t_interval
+from graphgauge.evolution.homophily import LabelPairs
+from graphgauge.evolution.probe import Folds
+from graphgauge.evolution.samples import Growth, Kept
+from graphgauge.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW
+from graphgauge.stats.errors import sample_std
+from graphgauge.stats.intervals import of_area, of_mean
 
-_OVER_RUNS = "For several runs: Student's t over seeds. For one run of many cycles: none."
 # With fewer births within a class, or between classes, normal approximations to shares are poor.
 _FEW_OF_A_KIND = 3
 _NO_DEGREES = "the graph before the cycle has no edges"
+_NOT_ESTIMATED = NoInterval("a count or rate of one cycle, not an estimate")
 
 
-def _or_runs(own: IntervalChoice) -> IntervalChoice:
-    """The rule for one cycle, or the rule for runs if the sample is several cycles."""
-
-    def choice(sample: Any, estimate: Estimate) -> IntervalRule | NoInterval:
-        return sample.rule() if isinstance(sample, Trajectory) else own(sample, estimate)
-
-    choice.__doc__ = f"{own.__doc__} {_OVER_RUNS}"
-    return choice
+# ---- intervals
 
 
-def _levels(own: Callable[[Any], Mapping[str, float]]) -> ChanceFunction:
-    def chance(function: MetricFunction, sample: Any, params: Mapping[str, Any]) -> Mapping[str, float]:
-        levels = sample.chance if isinstance(sample, Trajectory) else own(sample)
-        return {name: level for name, level in levels.items() if level == level}
-
-    chance.__doc__ = own.__doc__
-    return chance
-
-
-def _area_bounds(area: Area, estimate: Estimate, confidence: float) -> Bounds:
-    return logit_t_interval(estimate.value, *area.error(), confidence)
-
-
-@_or_runs
-def _over_births(area: Area, estimate: Estimate) -> IntervalRule | NoInterval:
-    """t on the logit scale over births; those that share a node err together; sampled negatives add their error."""
+def _over_births(area: Area, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
+    """logit-t over births; those that share a node err together; sampled negatives add their error."""
     if len(area) and area.dyads.df < FEWEST_DYADIC_DF:
         return NoInterval(TOO_FEW)
-    return IntervalRule("logit t", "births", _area_bounds)
+    return of_area(estimate.value, *area.error(), confidence, over="births")
 
 
-def _coin(area: Area) -> Mapping[str, float]:
-    """A constant scorer: half of the pairs are farther apart."""
-    return {"constant scorer": 0.5}
+def _shares_nodes(pairs: LabelPairs) -> bool:
+    return bool(len(pairs)) and not pairs.dyads.independent and pairs.dyads.df < FEWEST_DYADIC_DF
 
 
-def _coin_and_baselines(area: Area) -> Mapping[str, float]:
-    """A constant scorer, and simple scores of the graph before: Adamic–Adar and preferential attachment."""
-    return {**{name: Baseline(value) for name, value in area.baselines.items()}, **_coin(area)}
-
-
-def _share_bounds(pairs: LabelPairs, estimate: Estimate, confidence: float) -> Bounds:
-    shift = estimate.value - pairs.share
-    low, high = pairs.interval(confidence)
-    return low + shift, high + shift
-
-
-@_or_runs
-def _over_labelled(pairs: LabelPairs, estimate: Estimate) -> IntervalRule | NoInterval:
-    """Wilson's over births; if some share a node, t on the logit scale, in which these err together."""
-    if len(pairs) and not pairs.dyads.independent and pairs.dyads.df < FEWEST_DYADIC_DF:
+def _over_labelled(pairs: LabelPairs, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
+    """That of the share, shifted by the level it is compared with."""
+    if _shares_nodes(pairs):
         return NoInterval(TOO_FEW)
-    return IntervalRule("wilson" if pairs.dyads.independent else "logit t", "births", _share_bounds)
+    own, shift = pairs.share_bounds(confidence), estimate.value - pairs.share
+    return Bounds(own.low + shift, own.high + shift, own.method, own.over, own.fewest)
 
 
-def _linear(influence: Callable[[LabelPairs], Floats]) -> Callable[[LabelPairs, Estimate, float], Bounds]:
-    def bounds(pairs: LabelPairs, estimate: Estimate, confidence: float) -> Bounds:
-        low, high = t_interval(estimate.value, *pairs.dyads.error(influence(pairs)), confidence, scale=1.0)
-        few = min(np.count_nonzero(pairs.same), np.count_nonzero(~pairs.same))
-        if few >= _FEW_OF_A_KIND:
-            return low, high
+def _linearised(influence: Callable[[LabelPairs], Floats]) -> Callable[[LabelPairs, Estimate, float], Any]:
+    def bounds(pairs: LabelPairs, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
+        """t over births, to first order; those that share a node err together."""
+        if len(pairs) and pairs.dyads.df < FEWEST_DYADIC_DF:
+            return NoInterval(TOO_FEW)
+        error = pairs.dyads.error(influence(pairs))
+        found = of_mean(estimate.value, *error, confidence, over="births", scale=1.0)
+        if min(np.count_nonzero(pairs.same), np.count_nonzero(~pairs.same)) >= _FEW_OF_A_KIND:
+            return found
         # With few births of a kind, a variance to first order misses what the interval of the share knows.
         room = 1.0 if influence is LabelPairs.beyond_ends else 1 - pairs.squares
-        outer = [estimate.value + (end - pairs.share) / room for end in pairs.interval(confidence)]
-        return np.fmin(low, outer[0]), np.fmax(high, outer[1])
+        own = pairs.share_bounds(confidence)
+        low, high = (estimate.value + (end - pairs.share) / room for end in (own.low, own.high))
+        return Bounds(np.fmin(found.low, low), np.fmax(found.high, high), found.method, "births")
 
     return bounds
 
 
-def _linearised(influence: Callable[[LabelPairs], Floats]) -> IntervalChoice:
-    @_or_runs
-    def choice(pairs: LabelPairs, estimate: Estimate) -> IntervalRule | NoInterval:
-        """t over births, to first order; those that share a node err together."""
-        if len(pairs) and pairs.dyads.df < FEWEST_DYADIC_DF:
-            return NoInterval(TOO_FEW)
-        return IntervalRule("t", "births", _linear(influence))
-
-    return choice
+def _over_folds(folds: Folds, estimate: Estimate, confidence: float) -> Bounds:
+    """t over the folds, which share most of their training data."""
+    n = len(folds.accuracies)
+    error = folds.accuracies.std(ddof=1) / np.sqrt(n)
+    return of_mean(estimate.value, error, n - 1, confidence, over="folds", scale=1.0)
 
 
-def _no_agreement(pairs: LabelPairs) -> Mapping[str, float]:
+# ---- reference levels, the last of which is shown beside the value
+
+
+def _known(*levels: Reference) -> Iterator[Reference]:
+    return (level for level in levels if not np.isnan(level.value))
+
+
+def _coin(area: Area) -> Iterator[Reference]:
+    """A constant scorer: half of the pairs are farther apart."""
+    return _known(Reference("constant scorer", 0.5))
+
+
+def _coin_and_links(area: Area) -> Iterator[Reference]:
+    """Simple scores of the graph before, and a constant scorer."""
+    simple = (Reference(name, value, "baseline") for name, value in area.baselines.items())
+    return _known(*simple, Reference("constant scorer", 0.5))
+
+
+def _beside(pairs: LabelPairs, level: float) -> Iterator[Reference]:
+    """The ends of the births paired at random, pairs drawn in proportion to degrees before, and random pairs."""
+    return _known(
+        Reference("ends paired at random", pairs.by_ends - level),
+        Reference("pairs by degree", pairs.by_degree - level),
+        Reference("random pairs", pairs.random - level),
+    )
+
+
+def _no_agreement(pairs: LabelPairs) -> Iterator[Reference]:
     """The ends of the births, paired at random."""
-    return {"ends paired at random": 0.0}
+    return _known(Reference("ends paired at random", 0.0))
 
 
-def _no_adjusted_agreement(pairs: LabelPairs) -> Mapping[str, float]:
+def _no_adjusted_agreement(pairs: LabelPairs) -> Iterator[Reference]:
     """The ends of the births, paired at random, but no node with itself: below 0 if births share hubs."""
     room = 1 - pairs.squares
     # A single birth has only its own ends.
     level = pairs.share if np.isnan(pairs.by_ends) else pairs.by_ends
-    return {"ends paired at random": (level - pairs.squares) / room if room > 0 else np.nan}
+    return _known(Reference("ends paired at random", (level - pairs.squares) / room if room > 0 else np.nan))
 
 
-def _chance_agreement(pairs: LabelPairs) -> Mapping[str, float]:
-    """Random pairs, pairs drawn in proportion to degrees before the cycle, and the births' ends paired at random."""
-    return {"ends paired at random": pairs.by_ends, "pairs by degree": pairs.by_degree, "random pairs": pairs.random}
+# ---- estimates
 
 
-def _no_difference(pairs: LabelPairs) -> Mapping[str, float]:
-    """Births between random nodes, births drawn in proportion to degree, and the births' ends paired at random."""
-    return {
-        "ends paired at random": pairs.by_ends - pairs.random,
-        "pairs by degree": pairs.by_degree - pairs.random,
-        "random pairs": 0.0,
-    }
+def _area_of(area: Area) -> Estimate:
+    return whole(area.value, len(area), reason=area.reason, warnings=area.warnings)
 
 
-def _no_difference_by_degree(pairs: LabelPairs) -> Mapping[str, float]:
-    """Births drawn in proportion to degrees before the cycle."""
-    return {"pairs by degree": 0.0}
+def _beyond(pairs: LabelPairs, level: float, missing: str) -> Estimate:
+    """The share of births within a class, minus a level of chance."""
+    reason = pairs.reason
+    if pairs.kinds < 2:
+        level, reason = np.nan, "fewer than two classes: every pair agrees"
+    elif np.isnan(level):
+        reason = missing
+    return whole(pairs.share - level, len(pairs), reason=reason)
 
 
-def _fold_bounds(folds: Folds, estimate: Estimate, confidence: float) -> Bounds:
-    return mean_interval(estimate.value, folds.accuracies - folds.accuracies.mean(), None, confidence)
-
-
-@_or_runs
-def _over_folds(folds: Folds, estimate: Estimate) -> IntervalRule:
-    """t over the folds, which share most of their training data."""
-    return IntervalRule("t", "folds", _fold_bounds)
-
-
-def _majority(folds: Folds) -> Mapping[str, float]:
-    """Always the largest class."""
-    return {"majority class": folds.majority}
-
-
-@_or_runs
-def _only_runs(sample: Any, estimate: Estimate) -> NoInterval:
-    """None for one cycle, because its value is not an estimate."""
-    return NoInterval("a count or rate of one cycle, not an estimate")
-
+# ---- declarations
 
 _TOGETHER = Exempt("a changed birth also changes the ends that are paired at random")
 _WHOLE = Exempt("cycles are evaluated as a whole and averaged")
@@ -178,7 +147,7 @@ _AREA: dict[str, Any] = {
     "unit": "birth",
     "reference": "hanley1982",
     "conventions": {"ties": "count half", "empty": "nan", "negatives": AS_CHOSEN},
-    "chance": _levels(_coin),
+    "chance": _coin,
     "interval": _over_births,
     "laws": _LAWS | {"monotone": _BOTH_SIDES},
 }
@@ -191,7 +160,7 @@ _COUNT: dict[str, Any] = {
     "reference": "yang2015",
     "conventions": {"empty": "nan", "negatives": AS_CHOSEN},
     "chance": NoChance("a number of pairs is not scored"),
-    "interval": _only_runs,
+    "interval": _NOT_ESTIMATED,
     "laws": _LAWS,
 }
 _LABELS: dict[str, Any] = {
@@ -216,27 +185,28 @@ _PROBE: dict[str, Any] = {
 }
 
 
-@metric(key="auc_synthetic", needs=("after",), **_AREA)
+@metric(key="auc_synthetic", default=True, needs=("after",), **_AREA)
 def auc_synthetic(area: Area) -> Estimate:
     """Probability that a birth is closer than a non-edge of original nodes, on the embeddings after the cycle.
 
     Circular if these were smoothed over the births: read it together with `auc_birth`.
     """
-    return area.estimate()
+    return _area_of(area)
 
 
-@metric(key="auc_birth", needs=("before",), **_AREA | {"chance": _levels(_coin_and_baselines)})
+@metric(key="auc_birth", default=True, needs=("before",), **_AREA | {"chance": _coin_and_links})
 def auc_birth(area: Area) -> Estimate:
     """Probability that a birth is closer than a non-edge of original nodes, on the embeddings before the cycle.
 
     Births with a node that had no embedding before the cycle are left out: see `auc_newborn`. So are births of edges
     that existed before and were removed, because the embeddings have seen them.
     """
-    return area.estimate()
+    return _area_of(area)
 
 
 @metric(
     key="auc_newborn",
+    default=True,
     needs=("newborn",),
     **_AREA | {"reference": "libennowell2007", "conventions": _AREA["conventions"] | {"newborn": AS_CHOSEN}},
 )
@@ -246,11 +216,12 @@ def auc_newborn(area: Area) -> Estimate:
     The new node has its embedding at insertion, the others have those before the cycle; candidates are the nodes of the
     same type and age without an edge to it.
     """
-    return area.estimate()
+    return _area_of(area)
 
 
 @metric(
     key="auc_matched",
+    default=True,
     needs=("matched",),
     **_AREA | {"reference": "yang2015", "conventions": _AREA["conventions"] | {"pools": AS_CHOSEN}},
 )
@@ -260,42 +231,45 @@ def auc_matched(area: Area) -> Estimate:
     By default, v's pool are the nodes of similar degree, in powers of two, the same type and the same age, original or
     new. In an undirected graph either end is replaced in turn, and both results are averaged.
     """
-    return area.estimate()
+    return _area_of(area)
+
+
+@metric(key="delta_homophily", default=True, chance=lambda pairs: _beside(pairs, pairs.random), **_LABELS)
+def delta_homophily(pairs: LabelPairs) -> Estimate:
+    """Share of births between nodes of the same class, minus the share among random pairs."""
+    return _beyond(pairs, pairs.random, "fewer than two labelled nodes")
 
 
 @metric(
-    key="delta_homophily",
-    chance=_levels(_no_difference),
-    **_LABELS | {"conventions": _LABELS["conventions"] | {"null": AS_CHOSEN}},
+    key="nca_mean",
+    default=True,
+    direction="higher",
+    chance=lambda folds: _known(Reference("majority class", folds.majority)),
+    interval=_over_folds,
+    **_PROBE,
 )
-def delta_homophily(pairs: LabelPairs) -> Estimate:
-    """Share of births between nodes of the same class, minus the share among random pairs."""
-    return pairs.difference(pairs.random, "fewer than two labelled nodes")
-
-
-@metric(key="nca_mean", direction="higher", chance=_levels(_majority), interval=_over_folds, **_PROBE)
 def nca_mean(folds: Folds) -> Estimate:
     """Accuracy of a linear probe for the labels, averaged over folds."""
     value = folds.accuracies.mean() if len(folds.accuracies) else np.nan
-    return single(float(value), folds.nodes, folds.reason, folds.warnings)
+    return whole(float(value), folds.nodes, reason=folds.reason, warnings=folds.warnings)
 
 
 @metric(key="n_synthetic_positives", **_COUNT)
 def n_synthetic_positives(area: Area) -> Estimate:
     """Number of births scored by `auc_synthetic`."""
-    return area.count(len(area))
+    return whole(len(area) if area.nodes else np.nan, area.nodes, reason="no nodes")
 
 
 @metric(key="n_synthetic_negatives", **_COUNT)
 def n_synthetic_negatives(area: Area) -> Estimate:
     """Number of non-edges that `auc_synthetic` compares births with."""
-    return area.count(area.negatives)
+    return whole(area.negatives if area.nodes else np.nan, area.nodes, reason="no nodes")
 
 
-@metric(key="homophily_new_edges", chance=_levels(_chance_agreement), **_LABELS | {"bounds": (0, 1)})
+@metric(key="homophily_new_edges", chance=lambda pairs: _beside(pairs, 0.0), **_LABELS | {"bounds": (0, 1)})
 def homophily_new_edges(pairs: LabelPairs) -> Estimate:
     """Share of births between nodes of the same class."""
-    return single(pairs.share, len(pairs.same), pairs.reason)
+    return whole(pairs.share, len(pairs.same), reason=pairs.reason)
 
 
 @metric(
@@ -306,25 +280,42 @@ def homophily_new_edges(pairs: LabelPairs) -> Estimate:
         "direction": "none",
         "bounds": (0, 1),
         "unit": "node",
-        "interval": _only_runs,
+        "interval": _NOT_ESTIMATED,
         "reference": "newman2003",
-        "conventions": {"empty": "nan", "null": AS_CHOSEN},
+        "conventions": {"empty": "nan"},
     },
 )
 def homophily_baseline(pairs: LabelPairs) -> Estimate:
     """Share of pairs in the same class among all pairs of labelled nodes."""
-    return single(pairs.random, pairs.labelled, "fewer than two labelled nodes")
+    return whole(pairs.random, pairs.labelled, reason="fewer than two labelled nodes")
 
 
-@metric(key="delta_homophily_degree", chance=_levels(_no_difference_by_degree), **_LABELS | {"reference": "newman2003"})
+@metric(
+    key="delta_homophily_degree",
+    chance=lambda pairs: _known(Reference("pairs by degree", 0.0)),
+    **_LABELS | {"reference": "newman2003"},
+)
 def delta_homophily_degree(pairs: LabelPairs) -> Estimate:
     """Share of births between nodes of the same class, minus the share among pairs drawn in proportion to degree."""
-    return pairs.difference(pairs.by_degree, _NO_DEGREES)
+    return _beyond(pairs, pairs.by_degree, _NO_DEGREES)
+
+
+@metric(
+    key="delta_homophily_squares",
+    chance=lambda pairs: _known(Reference("random pairs, drawn with replacement", 0.0)),
+    **_LABELS | {"reference": "newman2003"},
+)
+def delta_homophily_squares(pairs: LabelPairs) -> Estimate:
+    """Share of births between nodes of the same class, minus the sum of the squared shares of the classes.
+
+    Random pairs drawn with replacement: a node may be paired with itself.
+    """
+    return _beyond(pairs, pairs.random_squares, "fewer than two labelled nodes")
 
 
 @metric(
     key="delta_homophily_ends",
-    chance=_levels(_no_agreement),
+    chance=_no_agreement,
     **_LABELS
     | {
         "reference": "newman2003",
@@ -337,12 +328,12 @@ def delta_homophily_ends(pairs: LabelPairs) -> Estimate:
 
     Every node keeps its number of births, so that births to one class alone do not count.
     """
-    return pairs.difference(pairs.by_ends, "fewer than two births")
+    return _beyond(pairs, pairs.by_ends, "fewer than two births")
 
 
 @metric(
     key="adjusted_homophily",
-    chance=_levels(_no_adjusted_agreement),
+    chance=_no_adjusted_agreement,
     **_LABELS
     | {
         "reference": "platonov2023",
@@ -354,7 +345,7 @@ def delta_homophily_ends(pairs: LabelPairs) -> Estimate:
 def adjusted_homophily(pairs: LabelPairs) -> Estimate:
     """Homophily of births beyond that of randomly paired ends, as a share of the most that is possible."""
     value = pairs.adjusted if pairs.kinds > 1 else np.nan
-    return single(value, len(pairs), pairs.reason if not len(pairs) else "all ends of births are in one class")
+    return whole(value, len(pairs), reason=pairs.reason if not len(pairs) else "all ends of births are in one class")
 
 
 @metric(
@@ -367,24 +358,24 @@ def adjusted_homophily(pairs: LabelPairs) -> Estimate:
     conventions={"empty": "nan"},
     reference="libennowell2007",
     chance=NoChance("a rate of survival is not scored"),
-    interval=_only_runs,
+    interval=_NOT_ESTIMATED,
     laws=_LAWS,
 )
 def retention(kept: Kept) -> Estimate:
     """Share of the edges born in earlier cycles that are in the graph after this one."""
-    return single(kept.share, kept.born, "no births in earlier cycles")
+    return whole(kept.share, kept.born, reason="no births in earlier cycles")
 
 
-@metric(key="nca_std", direction="none", interval=_only_runs, chance=NoChance("a spread is not scored"), **_PROBE)
+@metric(key="nca_std", direction="none", interval=_NOT_ESTIMATED, chance=NoChance("a spread is not scored"), **_PROBE)
 def nca_std(folds: Folds) -> Estimate:
     """Standard deviation of the probe's accuracy over folds."""
-    return single(sample_std(folds.accuracies), folds.nodes, folds.reason, folds.warnings)
+    return whole(sample_std(folds.accuracies), folds.nodes, reason=folds.reason, warnings=folds.warnings)
 
 
 @metric(key="static_auc", needs=("held_out",), **_AREA | {"unit": "pair", "reference": "libennowell2007"})
 def static_auc(area: Area) -> Estimate:
     """Probability that a held-out edge is closer than a non-edge; the usual metric, for contrast."""
-    return area.estimate()
+    return _area_of(area)
 
 
 @metric(
@@ -397,7 +388,7 @@ def static_auc(area: Area) -> Estimate:
     conventions={"tgc": AS_CHOSEN, "empty": "nan"},
     reference="erdos1960",
     chance=NoChance("a rate of growth is not scored"),
-    interval=_only_runs,
+    interval=_NOT_ESTIMATED,
     laws=_LAWS,
 )
 def tgc(growth: Growth) -> Estimate:
@@ -405,4 +396,4 @@ def tgc(growth: Growth) -> Estimate:
 
     As reported by the system; otherwise computed after each cycle and smoothed with weight 0.1.
     """
-    return single(growth.tgc, growth.nodes, "no nodes")
+    return whole(growth.tgc, growth.nodes, reason="no nodes")

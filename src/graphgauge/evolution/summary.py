@@ -1,24 +1,24 @@
-"""Summaries of runs: means over cycles and over seeds."""
+"""Summaries of runs: means over the cycles of each, and over seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats, Ints
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.grid import Grid
+from graphgauge.core.loop import measure
+from graphgauge.core.metric import Metric
+from graphgauge.core.registry import find
+from graphgauge.core.result import Reference, Result
+from graphgauge.core.types import Floats, Ints
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
-from graphgauge.evolution.samples import ONE_RUN, Trajectory
-from graphgauge.old.core.evaluation import Evaluation
-from graphgauge.old.core.loop import measured
-from graphgauge.old.core.metric import Baseline, Metric, find
-from graphgauge.old.core.result import Result, Table
+from graphgauge.evolution.log import Run
+from graphgauge.evolution.samples import Trajectory
 
-# Condition and seed.
-Run = tuple[str, int]
 Runs = Mapping[Run, AdaptiveEvaluator]
 
 
@@ -26,14 +26,47 @@ def means(evaluators: Sequence[AdaptiveEvaluator], conditions: int = 1) -> dict[
     """Every metric as the mean over runs of the mean over their cycles; copies of a run count once."""
     evaluators = without_copies(evaluators)
     first = evaluators[0]
-    chosen = [find(key, "evolution") for key in first.evaluations[0]]
-    found = measured(
-        [(replace(metric, function=Trajectory.estimate, unit="cycle"), params) for metric, params in chosen],
-        lambda metric: _trajectory(metric, evaluators, conditions),
+    every = [evaluation for own in evaluators for evaluation in own.evaluations]
+    keys = dict.fromkeys(key for evaluation in every for key in evaluation)
+    chosen = [find(key, "evolution")[0] for key in keys]
+    found = measure(
+        [(_over_runs(metric), {}) for metric in chosen],
+        {metric.key: _trajectory(metric, evaluators, conditions) for metric in chosen},
+        named=False,
         confidence=first.confidence,
         conventions=first.evaluations[0].conventions,
     )
     return {result.key: result for result in found.results}
+
+
+def _over_runs(metric: Metric) -> Metric:
+    """The same metric of runs of several cycles."""
+    return replace(
+        metric,
+        needs=(metric.key,),
+        function=Trajectory.estimate,
+        unit="cycle",
+        chance=lambda trajectory: trajectory.references,
+        interval=Trajectory.bounds,
+    )
+
+
+def _trajectory(metric: Metric, evaluators: Sequence[AdaptiveEvaluator], conditions: int) -> Trajectory:
+    runs = [[evaluation.get(metric.key) for evaluation in own.evaluations] for own in evaluators]
+    every = [result for run in runs for result in run if result is not None]
+    levels: dict[str, list[Reference]] = {}
+    # The metric's own order, in which the last is its chance level; a cycle may lack some of them.
+    for result in sorted(every, key=lambda result: -len(result.references)):
+        for level in result.references if result.defined or not any(one.defined for one in every) else ():
+            levels.setdefault(level.name, []).append(level)
+    return Trajectory(
+        [np.array([np.nan if result is None else result.value for result in run]) for run in runs],
+        tuple(Reference(name, float(np.mean([one.value for one in own])), own[0].kind) for name, own in levels.items()),
+        conditions,
+        tuple(dict.fromkeys(result.reason for result in every if result.reason)),
+        tuple(dict.fromkeys(warning for result in every for warning in result.warnings)),
+        metric.bounds if metric.direction == "higher" and np.isfinite(metric.bounds).all() else None,
+    )
 
 
 def without_copies(evaluators: Sequence[AdaptiveEvaluator]) -> list[AdaptiveEvaluator]:
@@ -44,105 +77,73 @@ def without_copies(evaluators: Sequence[AdaptiveEvaluator]) -> list[AdaptiveEval
     return list(first.values())
 
 
-def summary(
-    runs: Runs, figure: Callable[[Evaluation, str | Path], None], shared: tuple[str, str] | None = None
-) -> Evaluation:
+def summary(runs: Runs, shared: tuple[str, str] | None = None) -> Evaluation:
     """All runs: by condition if there are several, otherwise by cycle. A single cycle is returned unchanged.
 
     Conditions are not averaged: with several, values are only in the breakdown by condition.
     """
     evaluators = list(runs.values())
     first = evaluators[0]
-    if len(evaluators) == len(first.evaluations) == 1:
-        one = first.evaluations[0]
-        return Evaluation(
-            "evolution",
-            list(one.values()),
-            conventions=one.conventions,
-            options=one.options,
-            skipped=one.skipped,
-            findings=one.findings,
-            notes=one.notes,
-            figure=figure,
-        )
     names = list(dict.fromkeys(condition for condition, _ in runs))
+    if len(evaluators) == len(first.evaluations) == 1:
+        return first.evaluations[0]
     results = means(evaluators, len(names))
-    notes = [f"{note} (cycle {cycle})" for cycle, note in _first_notes(evaluators)]
-    if any(result.defined and result.no_interval == ONE_RUN for result in results.values()):
-        notes.append(f"no interval: {ONE_RUN}")
-    for name in names:
-        own = [evaluator for run, evaluator in runs.items() if run[0] == name]
-        if copies := len(own) - len(without_copies(own)):
-            notes.append(f"{name}: runs with the births and embeddings of an earlier seed, counted once: {copies}")
-    by_condition = _by_condition(runs, names) if len(names) > 1 else None
+    several = len(names) > 1
+    breakdowns = {"condition": _by_condition(runs, names)} if several else {"cycle": _by_cycle(evaluators)}
+    every = [evaluation for own in evaluators for evaluation in own.evaluations]
     return Evaluation(
         "evolution",
-        list(results.values()),
+        results.values(),
         conventions=first.evaluations[0].conventions,
-        options=first.described | {"conditions": names},
-        breakdowns={"cycle": _by_cycle(runs)} if by_condition is None else {"condition": by_condition},
+        options=first.options.described | {"conditions": names},
+        breakdowns=breakdowns,
         skipped=first.evaluations[0].skipped,
+        drawings=lambda: drawings(runs),
         materials={
-            "by_condition": by_condition,
-            "balances": tuple(
-                entry for own in evaluators for one in own.evaluations for entry in one.materials["balances"]
-            ),
-            "sides": next((one for own in evaluators if (one := own.evaluations[0].materials["sides"])), None),
-            "held": next((one for own in evaluators if (one := own.evaluations[0].materials["held"])), None),
+            "balances": tuple(entry for one in every for entry in one._materials["balances"]),
+            "paired": tuple(entry for one in every for entry in one._materials["paired"] or ()),
+            "sides": next((one for own in evaluators if (one := own.evaluations[0]._materials["sides"])), None),
+            "held": next((one for own in evaluators if (one := own.evaluations[0]._materials["held"])), None),
+            "notes": tuple(_first_notes(every)),
+            "copies": {
+                name: count for name in names if (count := len(own := _of(runs, name)) - len(without_copies(own)))
+            },
             "shared": shared,
         },
-        notes=tuple(notes),
-        figure=figure,
     )
 
 
-def _trajectory(metric: Metric, evaluators: Sequence[AdaptiveEvaluator], conditions: int) -> Trajectory:
-    results = [[evaluation[metric.key] for evaluation in own.evaluations] for own in evaluators]
-    every = [result for run in results for result in run]
-    levels: dict[str, list[float]] = {}
-    kinds = {chance.name: Baseline if chance.kind == "baseline" else float for one in every for chance in one.chance}
-    # The metric's own order, in which the last is its chance level; a cycle may lack some of them.
-    longest = max(every, key=lambda result: len(result.chance))
-    for name in [*(chance.name for chance in longest.chance), *kinds]:
-        levels.setdefault(name, [])
-    for result in every:
-        if result.defined or not any(one.defined for one in every):
-            for chance in result.chance:
-                levels[chance.name].append(chance.value)
-    return Trajectory(
-        [np.array([result.value for result in run]) for run in results],
-        {name: kinds[name](float(np.mean(values))) for name, values in levels.items() if values},
-        conditions,
-        tuple(dict.fromkeys(result.reason for result in every if result.reason)),
-        tuple(dict.fromkeys(warning for result in every for warning in result.warnings)),
-        metric.bounds if metric.direction == "higher" and np.isfinite(metric.bounds).all() else None,
-    )
+def _of(runs: Runs, condition: str) -> list[AdaptiveEvaluator]:
+    return [own for run, own in runs.items() if run[0] == condition]
 
 
-def _by_condition(runs: Runs, names: list[str]) -> Table:
-    groups = [[own for run, own in runs.items() if run[0] == name] for name in names]
+def _by_condition(runs: Runs, names: list[str]) -> Grid:
+    groups = [_of(runs, name) for name in names]
     each = [means(group) for group in groups]
     columns: dict[str, Any] = {
         "condition": np.array(names),
         "n": np.array([sum(len(own.evaluations) for own in group) for group in groups]),
     }
-    for key in each[0]:
-        columns[key] = np.array([results[key].value for results in each])
-        limits = np.array([tuple(results[key].interval or (np.nan, np.nan)) for results in each])
-        columns[f"{key}.low"], columns[f"{key}.high"] = limits[:, 0], limits[:, 1]
-    return Table("condition", columns)
+    for key in dict.fromkeys(key for results in each for key in results):
+        found = [results.get(key) for results in each]
+        columns[key] = np.array([np.nan if result is None else result.value for result in found])
+        ends = [(np.nan, np.nan) if one is None or one.interval is None else tuple(one.interval) for one in found]
+        columns[f"{key}.low"], columns[f"{key}.high"] = np.array(ends).T
+    return Grid(columns)
 
 
-def _by_cycle(runs: Runs) -> Table:
+def _by_cycle(evaluators: Sequence[AdaptiveEvaluator]) -> Grid:
     """Each cycle's mean over seeds."""
-    evaluators = list(runs.values())
     cycles, present = by_cycle(evaluators, "cycle")
     columns: dict[str, Any] = {"cycle": cycles, "n": np.count_nonzero(~np.isnan(present), axis=0)}
     for key in evaluators[0].evaluations[0]:
-        values = by_cycle(evaluators, key)[1]
-        count = np.count_nonzero(~np.isnan(values), axis=0)
-        columns[key] = np.nansum(values, axis=0) / np.where(count, count, np.nan)
-    return Table("cycle", columns)
+        columns[key] = _mean(by_cycle(evaluators, key)[1])
+    return Grid(columns)
+
+
+def _mean(values: Floats) -> Floats:
+    count = np.count_nonzero(~np.isnan(values), axis=0)
+    return np.asarray(np.nansum(values, axis=0) / np.where(count, count, np.nan))
 
 
 def by_cycle(evaluators: Sequence[AdaptiveEvaluator], key: str) -> tuple[Ints, Floats]:
@@ -151,17 +152,29 @@ def by_cycle(evaluators: Sequence[AdaptiveEvaluator], key: str) -> tuple[Ints, F
     cycles = np.unique(np.concatenate([history["cycle"] for history in histories])).astype(np.int64)
     values = np.full((len(histories), len(cycles)), np.nan)
     for row, history in enumerate(histories):
-        values[row, np.searchsorted(cycles, history["cycle"])] = history[key]
+        if key in history:
+            values[row, np.searchsorted(cycles, history["cycle"])] = history[key]
     return cycles, values
 
 
-def _first_notes(evaluators: Sequence[AdaptiveEvaluator]) -> Iterator[tuple[int, str]]:
+def drawings(runs: Runs) -> dict[str, Grid]:
+    """What the dashboard is drawn from: a row per condition and cycle, with the mean over seeds of every metric."""
+    rows = []
+    for name in dict.fromkeys(condition for condition, _ in runs):
+        own = _of(runs, name)
+        cycles, _ = by_cycle(own, "cycle")
+        values = {key: _mean(by_cycle(own, key)[1]) for key in own[0].history if key != "cycle"}
+        rows.append({"condition": np.full(len(cycles), name), "cycle": cycles, **values})
+    keys = [key for key in rows[0] if all(key in row for row in rows)]
+    return {"cycles": Grid({key: np.concatenate([row[key] for row in rows]) for key in keys})}
+
+
+def _first_notes(evaluations: Sequence[Evaluation]) -> Iterator[str]:
     """Each kind of note once, from the first cycle that has it; its numbers may differ between cycles."""
     seen: set[str] = set()
-    for own in evaluators:
-        for evaluation in own.evaluations:
-            for note in evaluation.notes:
-                kind = "".join(letter for letter in note if not letter.isdigit())
-                if kind not in seen:
-                    seen.add(kind)
-                    yield evaluation.options["cycle"], note
+    for evaluation in evaluations:
+        for note in evaluation._materials["notes"]:
+            kind = "".join(letter for letter in note if not letter.isdigit())
+            if kind not in seen:
+                seen.add(kind)
+                yield f"{note} (cycle {evaluation.options['cycle']})"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.evolution.conftest import Graph, block_graph
+from tests.old.evolution.conftest import Graph, block_graph
 
-from graphgauge.evolution import AdaptiveEvaluator
-from graphgauge.evolution.inputs import Points
 from graphgauge.old.core.result import Evaluation
+from graphgauge.old.evolution import AdaptiveEvaluator
+from graphgauge.old.evolution.inputs import Points
 
 
 @pytest.fixture(params=["blocks", "cora"])

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import roc_auc_score
-from tests.evolution.conftest import Graph, block_graph
+from tests.old.evolution.conftest import Graph, block_graph
 
 from graphgauge.core.errors import InputError
-from graphgauge.evolution import AdaptiveEvaluator, auc_birth, auc_matched, auc_synthetic, link_score, static_auc
-from graphgauge.evolution.areas import Candidates, _cancelled, area_against_matched, area_against_non_edges
-from graphgauge.evolution.inputs import Codes, Points, distinct
+from graphgauge.old.evolution import AdaptiveEvaluator, auc_birth, auc_matched, auc_synthetic, link_score, static_auc
+from graphgauge.old.evolution.areas import Candidates, _cancelled, area_against_matched, area_against_non_edges
+from graphgauge.old.evolution.inputs import Codes, Points, distinct
 from graphgauge.old.stats.intervals import delong
 
 AREAS = ["auc_synthetic", "auc_birth", "auc_matched"]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.evolution.conftest import Graph, same
+from tests.old.evolution.conftest import Graph, same
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.evolution import AdaptiveEvaluator
-from graphgauge.evolution.births import Births
-from graphgauge.evolution.inputs import Points
+from graphgauge.old.evolution import AdaptiveEvaluator
+from graphgauge.old.evolution.births import Births
+from graphgauge.old.evolution.inputs import Points
 
 NEW = np.array([[0, 50], [1, 60]])
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.evolution.inputs import Points
 from graphgauge.kernels.poincare import distances
+from graphgauge.old.evolution.inputs import Points
 
 
 def poincare_distance(u: Any, v: Any) -> float | Floats:

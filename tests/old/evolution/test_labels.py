@@ -8,11 +8,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.evolution.conftest import Graph
+from tests.old.evolution.conftest import Graph
 
 from graphgauge.core.errors import InputError
-from graphgauge.evolution import AdaptiveEvaluator, delta_homophily, node_classification_accuracy
 from graphgauge.old.core.result import Evaluation
+from graphgauge.old.evolution import AdaptiveEvaluator, delta_homophily, node_classification_accuracy
 from graphgauge.old.stats.intervals import logit_t_interval, wilson_interval
 
 KEYS = ["delta_homophily", "homophily_new_edges", "homophily_baseline", "delta_homophily_degree"]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphgauge import evolution
 from graphgauge.core.errors import InputError
-from graphgauge.evolution import evaluate
+from graphgauge.old import evolution
+from graphgauge.old.evolution import evaluate
 
 
 def growing(seed: int = 0, *, nodes: int = 12, cycles: int = 4) -> list[dict[str, Any]]:
@@ -159,7 +159,7 @@ def simple_graphs(degrees: list[int]) -> list[list[tuple[int, int]]]:
 
 
 def ends_of(edges: list[tuple[int, int]], classes: np.ndarray) -> Any:
-    from graphgauge.evolution.samples import LabelPairs
+    from graphgauge.old.evolution.samples import LabelPairs
 
     ends = np.array(edges)
     return LabelPairs(classes[ends], ends, len(ends), 2, len(classes), 0.5, 0.5)

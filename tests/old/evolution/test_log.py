@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.evolution.conftest import Graph, block_graph, same
+from tests.old.evolution.conftest import Graph, block_graph, same
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.evolution import Cycle, EvaluationSuite, EvolutionLog, evaluate
+from graphgauge.old.evolution import Cycle, EvaluationSuite, EvolutionLog, evaluate
 
 
 def grow(graph: Graph, cycles: int, seed: int = 0) -> list[dict[str, np.ndarray]]:

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from graphgauge.evolution.areas import Area
-from graphgauge.evolution.samples import LabelPairs
 from graphgauge.old.core.metric import NoInterval, find
+from graphgauge.old.evolution.areas import Area
+from graphgauge.old.evolution.samples import LabelPairs
 
 # Draws per row, and for designs in which the rule gives no interval.
 DRAWS, FEW_DRAWS = 600, 20

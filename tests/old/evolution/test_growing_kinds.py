@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.evolution.conftest import Graph, same
+from tests.old.evolution.conftest import Graph, same
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.evolution import (
+from graphgauge.old.evolution import (
     AdaptiveEvaluator,
     EvaluationSuite,
     EvolutionLog,
@@ -318,8 +318,8 @@ def test_pairs_without_a_common_node_have_the_usual_error():
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 20])
 def test_equal_shares_have_no_interval_made_of_rounding(count: int):
-    from graphgauge.evolution.areas import Area
     from graphgauge.old.core.metric import find
+    from graphgauge.old.evolution.areas import Area
 
     metric = find("auc_birth", "evolution")[0]
     for value in (0.1, 1 / 3, 0.7):

@@ -6,12 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.evolution.births import UNDECLARED
-from graphgauge.evolution.cycle import NEGATIVES, NULLS
-from graphgauge.evolution.evaluate import evaluate, stored_runs
-from graphgauge.evolution.family import FAMILY
-from graphgauge.evolution.inputs import SCORES
-from graphgauge.evolution.log import EvolutionLog
 from graphgauge.old.core.described import of_files
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.fields import (
@@ -27,6 +21,12 @@ from graphgauge.old.core.fields import (
     Threads,
     Whole,
 )
+from graphgauge.old.evolution.births import UNDECLARED
+from graphgauge.old.evolution.cycle import NEGATIVES, NULLS
+from graphgauge.old.evolution.evaluate import evaluate, stored_runs
+from graphgauge.old.evolution.family import FAMILY
+from graphgauge.old.evolution.inputs import SCORES
+from graphgauge.old.evolution.log import EvolutionLog
 from graphgauge.old.io.arrays import read_array, read_labels
 from graphgauge.old.io.hashing import receipt_input
 

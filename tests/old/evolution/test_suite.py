@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 from scipy.stats import t as student
-from tests.evolution.conftest import Graph
+from tests.old.evolution.conftest import Graph
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.evolution import (
+from graphgauge.old.core.metric import find
+from graphgauge.old.evolution import (
     AdaptiveEvaluator,
     EvaluationSuite,
     NietzscheEvaluationSuite,
     build_evaluation_suite_from_cora,
     tgc_step,
 )
-from graphgauge.evolution.figure import draw_evolution, picture, relation_of
-from graphgauge.old.core.metric import find
+from graphgauge.old.evolution.figure import draw_evolution, picture, relation_of
 
 METRICS = ["auc_synthetic", "auc_birth", "delta_homophily", "nca_mean", "tgc"]
 
@@ -52,7 +52,7 @@ def run(graph: Graph, conditions=("Normal", "Off", "Inverted"), seeds=3, cycles=
 
 @pytest.fixture(scope="module")
 def suite() -> EvaluationSuite:
-    from tests.evolution.conftest import block_graph
+    from tests.old.evolution.conftest import block_graph
 
     return run(block_graph())
 

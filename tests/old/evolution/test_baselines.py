@@ -4,8 +4,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from graphgauge.evolution import AdaptiveEvaluator
-from graphgauge.evolution.baselines import LinkScores
+from graphgauge.old.evolution import AdaptiveEvaluator
+from graphgauge.old.evolution.baselines import LinkScores
 
 
 @pytest.mark.parametrize("seed", range(3))

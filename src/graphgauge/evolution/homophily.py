@@ -1,0 +1,163 @@
+"""Births between nodes of the same class, and what they would be by chance: three nulls (Newman 2003)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from graphgauge.core.metric import Bounds
+from graphgauge.core.types import Floats, Ints, Mask
+from graphgauge.stats.dyads import Dyads
+from graphgauge.stats.intervals import of_area, of_share
+
+
+@dataclass(frozen=True)
+class LabelPairs:
+    """Births with both labels known: their nodes and classes, and levels of chance for agreement.
+
+    `random` is that of distinct labelled nodes, `random_squares` that of draws with replacement, `by_degree` that of
+    nodes drawn by their degree before the cycle. `classes` has the class of either end; `kinds` is the number of
+    classes that nodes have, `labelled` that of nodes.
+    """
+
+    classes: Ints
+    ends: Ints
+    births: int
+    kinds: int
+    labelled: int
+    random: float
+    by_degree: float
+    random_squares: float
+    directed: bool = False
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    @property
+    def reason(self) -> str:
+        return "no births" if not self.births else "no birth has two nodes with labels"
+
+    @cached_property
+    def same(self) -> Mask:
+        return np.asarray(self.classes[:, 0] == self.classes[:, 1])
+
+    @cached_property
+    def share(self) -> float:
+        return float(np.count_nonzero(self.same) / len(self.same)) if len(self.same) else np.nan
+
+    @cached_property
+    def dyads(self) -> Dyads:
+        return Dyads(self.ends)
+
+    def share_bounds(self, confidence: float) -> Bounds:
+        """The interval of the share: Wilson's, or logit-t if births share nodes and err together."""
+        if self.dyads.independent:
+            return of_share(np.count_nonzero(self.same), len(self.same), confidence, over="births")
+        return of_area(self.share, *self.dyads.error(self.same), confidence, over="births")
+
+    # ---- the ends of the births, paired at random
+
+    @cached_property
+    def ends_by_class(self) -> tuple[Floats, Floats]:
+        """How many ends each class has: of sources and of targets; without direction, half of all for either."""
+        size = int(self.classes.max(initial=-1)) + 1
+        first, second = (np.bincount(column, minlength=size).astype(float) for column in self.classes.T)
+        return (first, second) if self.directed else ((first + second) / 2, (first + second) / 2)
+
+    @cached_property
+    def by_ends(self) -> float:
+        """The share in the same class if the ends of the births were paired at random, every node keeping its number.
+
+        With direction, sources are paired with targets. Without, an end is paired with one of any other node: nodes
+        have weights whose products are the expected numbers of births of each pair (quasi-independence).
+        """
+        n = len(self)
+        if n < 1 or (not self.directed and n < 2):
+            return np.nan
+        if self.directed:
+            first, second = self.ends_by_class
+            return float(first @ second / n**2)
+        return float(self._partners.mean())
+
+    @cached_property
+    def _partners(self) -> Floats:
+        """For each end of each birth, the share of the nodes that it could be paired with, by weight, in its class."""
+        nodes, place, degrees = np.unique(self.ends, return_inverse=True, return_counts=True)
+        place = place.reshape(-1, 2)
+        weights, hub = pair_weights(degrees)
+        own = np.zeros(len(nodes), np.int64)
+        own[place] = self.classes
+        in_class = np.bincount(own, weights)
+        shares = (in_class[own] - weights) / (weights.sum() - weights)
+        if hub is not None:  # all births are of one node: the others can be paired with it alone
+            shares = np.where(np.arange(len(nodes)) == hub, shares, own == own[hub])
+        return np.asarray(shares[place])
+
+    def beyond_ends(self) -> Floats:
+        """Each birth's contribution to the share minus `by_ends`: that of the mean, to first order."""
+        if not self.directed:
+            return np.asarray(self.same - self._partners.sum(axis=1))
+        first, second = self.ends_by_class
+        n = max(len(self), 1)
+        own = (second[self.classes[:, 0]] + first[self.classes[:, 1]]) / n
+        return np.asarray(self.same - own)
+
+    @cached_property
+    def squares(self) -> float:
+        """Σ of the squared shares of ends by class: agreement if ends were drawn with replacement."""
+        if not len(self):
+            return np.nan
+        first, second = self.ends_by_class
+        return float(first @ second / len(self) ** 2)
+
+    @cached_property
+    def adjusted(self) -> float:
+        """Agreement beyond that of drawn ends, over its maximum (Platonov et al. 2023)."""
+        return np.nan if not self.squares < 1 else (self.share - self.squares) / (1 - self.squares)
+
+    def adjusted_influence(self) -> Floats:
+        """The contribution of each birth to `adjusted`, to first order."""
+        first, second = self.ends_by_class
+        own = (second[self.classes[:, 0]] + first[self.classes[:, 1]]) / max(len(self), 1)
+        room = 1 - self.squares
+        return np.asarray((self.same - own) / room + (self.share - self.squares) * own / room**2)
+
+
+def pair_weights(degrees: Ints) -> tuple[Floats, int | None]:
+    """Weights x of nodes with x_u · Σ_{v ≠ u} x_v = d_u, and the node that has all births, if there is one.
+
+    x_u is a root of x(S − x) = d_u, the smaller one unless one node has nearly as many births as all others together;
+    S is the sum of the weights. A node with all births has an unbounded weight: here the weights of the others count.
+    """
+    from scipy.optimize import brentq
+
+    sizes, place, count = np.unique(np.asarray(degrees, float), return_inverse=True, return_counts=True)
+    largest, total = float(sizes[-1]), float(sizes @ count)
+    if count[-1] == 1 and 2 * largest >= total * (1 - 1e-12):
+        return np.asarray(degrees, float), int(np.argmax(degrees))
+
+    def small(sum_: float) -> Floats:
+        # Stable for large sums, where S − √(S² − 4d) would cancel.
+        return np.asarray(2 * sizes / (sum_ + np.sqrt(np.maximum(sum_**2 - 4 * sizes, 0.0))))
+
+    lowest = 2 * np.sqrt(largest)
+    if small(lowest) @ count >= lowest:
+        high = lowest
+        while small(high) @ count > high:
+            high *= 2
+        sum_ = float(brentq(lambda own: small(own) @ count - own, lowest, high)) if high > lowest else lowest
+        return small(sum_)[place], None
+
+    # The largest takes the larger root: the weights of all others make up its smaller one.
+    def rest(sum_: float) -> float:
+        return float(small(sum_) @ count - 2 * small(sum_)[-1])
+
+    high = lowest
+    while rest(high) < 0:
+        high *= 2
+    sum_ = float(brentq(rest, lowest, high)) if high > lowest else lowest
+    weights = small(sum_)
+    weights[-1] = largest / weights[-1]
+    return weights[place], None

@@ -1,0 +1,258 @@
+"""Checks of systems that rewrite their own graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import Floats, Ints, as_numeric, require_shape
+from graphgauge.core.errors import InputError
+from graphgauge.old.core.findings import Evidence, check
+from graphgauge.old.core.result import Result, Table
+from graphgauge.old.evolution.births import Balance
+from graphgauge.old.evolution.inputs import Labelled, original_nodes
+from graphgauge.old.io.arrays import read_labels
+from graphgauge.old.io.materials import Material
+
+_AFTER, _BEFORE = "auc_synthetic", "auc_birth"
+# Smaller differences do not matter, even if significant.
+_FAR = 0.05
+# With fewer nodes per class, or fewer nodes beyond directions and classes, a feature may fit the labels by chance: a
+# binary feature does so once in 2 ** 20 times.
+_ENOUGH = 20
+# Rounding error of the variance within classes, as a share of all variance along a direction.
+_ROUNDING = 1e-8
+
+
+def _logged(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The embeddings of the stored runs, including those before the first cycle."""
+    from graphgauge.old.evolution.evaluate import stored_runs
+    from graphgauge.old.evolution.log import EvolutionLog
+
+    log = EvolutionLog(options["log"])
+    for condition, seed in stored_runs(log, options["conditions"], options["log_seeds"]):
+        for stored in log.cycles(condition, seed):
+            run = f"{condition}, seed {seed}"
+            if stored.cycle == 0 and stored.previous_embeddings is not None:
+                yield f"embeddings before the first cycle ({run})", stored.previous_embeddings
+            yield f"embeddings of cycle {stored.cycle} ({run})", stored.embeddings
+
+
+# Inputs that only an audit takes, by the name of the checks' parameter.
+MATERIALS = {
+    "labels": Material("One label per original node.", read_labels),
+    "node_ids": Material("The numbers of the original nodes, if not 0, 1, 2 …"),
+    "embeddings": Material(
+        "Embeddings that the probe reads, or their inputs, (n, d); default: the embeddings of the log.",
+        otherwise=_logged,
+    ),
+}
+
+
+@check(
+    "circular-auc",
+    family="evolution",
+    severity="warning",
+    message="births{where} score {after:.3f} on the embeddings after them and {before:.3f} on those before: the first "
+    "number is caused by the births themselves",
+    remedy="Judge growth by auc_birth or auc_matched.",
+)
+def circular_auc(results: Mapping[str, Result], by_condition: Table | None = None) -> Evidence | None:
+    """Births score far better on the embeddings after them than on those before."""
+    for where, (after, after_low), (before, before_high) in _areas(results, by_condition):
+        if after - before >= _FAR and after_low > before_high:
+            return {"where": where, "after": after, "before": before}
+    return None
+
+
+def _areas(
+    results: Mapping[str, Result], by_condition: Table | None
+) -> Iterator[tuple[str, tuple[float, float], tuple[float, float]]]:
+    """The area after, with its lower end, and before, with its upper end; per condition if there are several."""
+    after, before = results.get(_AFTER), results.get(_BEFORE)
+    if after is None or before is None:
+        return
+    if by_condition is not None:
+        columns = (_AFTER, f"{_AFTER}.low", _BEFORE, f"{_BEFORE}.high")
+        for name, *numbers in zip(
+            by_condition["condition"], *(by_condition[column] for column in columns), strict=True
+        ):
+            one, low, other, high = map(float, numbers)
+            yield f" of {name}", (one, low), (other, high)
+    elif after.interval is not None and before.interval is not None:
+        yield "", (after.value, after.interval.low), (before.value, before.interval.high)
+
+
+@check(
+    "undeclared-births",
+    family="evolution",
+    severity="error",
+    message="{appeared:,} edges appeared without being declared, in addition to {declared:,} declared births "
+    "({share:.0%} of all), in {cycles} of {known} cycles: the values cover only the declared ones",
+    remedy="Pass every edge that the system added as new_edges; a selection says nothing about the system.",
+)
+def undeclared_births(balances: Sequence[Balance]) -> Evidence | None:
+    """Edges appeared in the graph that the system did not declare as births."""
+    appeared = sum(entry.appeared for entry in balances)
+    if not appeared:
+        return None
+    declared = sum(entry.declared for entry in balances)
+    return {
+        "appeared": appeared,
+        "declared": declared,
+        "share": declared / (declared + appeared),
+        "cycles": sum(entry.appeared > 0 for entry in balances),
+        "known": len(balances),
+    }
+
+
+@check(
+    "absent-declared",
+    family="evolution",
+    severity="error",
+    message="{absent:,} declared births are not in the graph after the cycle, in {cycles} of {known} cycles",
+    remedy="Declare what the system did: births that are in the graph after the cycle.",
+)
+def absent_declared(balances: Sequence[Balance]) -> Evidence | None:
+    """Births were declared that the graphs do not show."""
+    absent = sum(entry.absent for entry in balances)
+    if not absent:
+        return None
+    return {"absent": absent, "cycles": sum(entry.absent > 0 for entry in balances), "known": len(balances)}
+
+
+# Fewer re-births, or a smaller share of the births, may happen in any system that rewires its graph.
+_MANY_REBORN, _LARGE_SHARE = 10, 0.1
+
+
+@check(
+    "reborn-edges",
+    family="evolution",
+    severity="note",
+    message="{reborn:,} of {declared:,} births ({share:.0%}) are of edges that had existed and were removed: they are "
+    "left out of the areas, because the embeddings have seen them",
+    remedy="Say so next to the values: they are about the other births.",
+)
+def reborn_edges(balances: Sequence[Balance]) -> Evidence | None:
+    """A large share of the births are of edges that existed before."""
+    reborn, declared = (sum(getattr(entry, name) for entry in balances) for name in ("reborn", "declared"))
+    if reborn < _MANY_REBORN or reborn < _LARGE_SHARE * declared:
+        return None
+    return {"reborn": reborn, "declared": declared, "share": reborn / declared}
+
+
+@check(
+    "bipartite-growth",
+    family="evolution",
+    severity="warning",
+    message="every edge is between two sides of {left:,} and {right:,} nodes, and births are compared with pairs "
+    "within a side too, which cannot happen",
+    remedy="Pass the side of every node as node_types.",
+)
+def bipartite_growth(sides: tuple[int, int] | None = None) -> Evidence | None:
+    """The graph is bipartite, and the negatives are not."""
+    return None if sides is None else {"left": sides[0], "right": sides[1]}
+
+
+@check(
+    "test-edges-in-graph",
+    family="evolution",
+    severity="error",
+    message="{inside:,} of {held:,} test edges were in the graph before the first cycle",
+    remedy="Remove them from the graph before training; static_auc is about edges that were not seen.",
+)
+def held_out_in_graph(held: tuple[int, int] | None = None) -> Evidence | None:
+    """Held-out edges are in the graph from the start."""
+    return None if held is None or not held[1] else {"inside": held[1], "held": held[0]}
+
+
+@check(
+    "shared-state",
+    family="evolution",
+    severity="error",
+    message="{second} starts with the graph that {first} ended with: the conditions share one system",
+    remedy="Start every condition from the same graph, with a system of its own.",
+)
+def shared_state(shared: tuple[str, str] | None = None) -> Evidence | None:
+    """A condition goes on from the graph of another one."""
+    return None if shared is None else {"first": shared[0], "second": shared[1]}
+
+
+@check(
+    "label-in-embeddings",
+    family="evolution",
+    severity="error",
+    message="along {directions} of {dimensions} directions of the {what} all {nodes} nodes of {classes} classes fall "
+    "on {points} points, and no class on two of them{column}: the probe is given the label",
+    remedy="Find the labels among the inputs of the embeddings, and build the embeddings without them.",
+)
+def label_in_embeddings(labels: Any, embeddings: Any, node_ids: Any = None) -> Evidence | None:
+    """One embedding coordinate, or a sum of several, is the label itself."""
+    labelled = Labelled.of(original_nodes(labels, node_ids), labels)
+    for what, given in _named(embeddings):
+        rows = as_numeric(given, "embeddings")
+        require_shape(rows, (None, None), "embeddings", "Pass one row per node.")
+        if len(labelled) and labelled.ids[-1] >= len(rows):
+            raise InputError(
+                f"node {labelled.ids[-1]} has a label, and there are {len(rows)} rows",
+                where="embeddings",
+                fix="Row i belongs to node i; pass node_ids if the labels belong to other nodes.",
+            )
+        found = _given_away(rows[labelled.ids].astype(np.float64), labelled.classes)
+        if found is not None:
+            return {"what": what, **found}
+    return None
+
+
+def _named(embeddings: Any) -> Iterator[tuple[str, Any]]:
+    """One array, or several with their names."""
+    if isinstance(embeddings, Iterator):
+        yield from embeddings
+    else:
+        yield "embeddings", embeddings
+
+
+def _given_away(rows: Floats, classes: Ints) -> dict[str, Any] | None:
+    """The directions along which every class is one point, and classes are not all the same one."""
+    used = np.isfinite(rows).all(axis=1) & (classes >= 0)
+    counts = np.bincount(classes[used], minlength=classes.max(initial=0) + 1)
+    used &= counts[classes] >= _ENOUGH
+    rows, (names, classes) = rows[used], np.unique(classes[used], return_inverse=True)
+    if len(names) < 2:
+        return None
+    columns = np.flatnonzero(np.ptp(rows, axis=0) > 0)
+    centred = rows[:, columns] - rows[:, columns].mean(axis=0)
+    centred /= np.linalg.norm(centred, axis=0)
+    basis, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    basis = basis[:, sizes > sizes.max(initial=0) * max(centred.shape) * np.finfo(float).eps]
+    nodes, dimensions = basis.shape
+    if nodes - dimensions - len(names) < _ENOUGH:
+        return None
+    # Canonical directions: unit vectors along which the class means are farthest apart.
+    turned = basis @ np.linalg.svd(_means(basis, classes) * np.sqrt(np.bincount(classes))[:, None])[2].T
+    exact = turned[:, _within(turned, classes) < _ROUNDING]
+    if not exact.shape[1]:
+        return None
+    points = len(np.unique(np.round(_means(exact, classes) * np.sqrt(nodes), 6), axis=0))
+    alone = columns[_within(centred, classes) < _ROUNDING]
+    return {
+        "directions": exact.shape[1],
+        "dimensions": dimensions,
+        "nodes": nodes,
+        "classes": len(names),
+        "points": points,
+        "column": f" (column {alone[0]} alone shows it)" if len(alone) else "",
+    }
+
+
+def _means(columns: Floats, classes: Ints) -> Floats:
+    sums = np.zeros((classes.max() + 1, columns.shape[1]))
+    np.add.at(sums, classes, columns)
+    return sums / np.bincount(classes)[:, None]
+
+
+def _within(columns: Floats, classes: Ints) -> Floats:
+    """The share of each column's squares, which sum to 1, that is within classes."""
+    return np.asarray(((columns - _means(columns, classes)[classes]) ** 2).sum(axis=0))
