@@ -80,9 +80,9 @@ def _parse(words: list[str]) -> None:
     context = click.Context(cli)
     rest = words[1:]
     while isinstance(command, click.Group) and rest:
-        found = command.get_command(context, rest[0])
-        assert found is not None, f"no command {rest[0]!r}: {' '.join(words)}"
-        command, rest = found, rest[1:]
+        _, found, rest = command.resolve_command(context, list(rest))
+        assert found is not None, f"no command: {' '.join(words)}"
+        command = found
         context = click.Context(command, parent=context)
     command.make_parser(context).parse_args(list(rest))
 

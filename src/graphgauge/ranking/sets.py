@@ -216,8 +216,9 @@ class Sets:
 
     def take(self, rows: Any) -> Sets:
         """The sets with these numbers, in this order."""
-        rows = np.arange(len(self))[rows]
-        size = self.sizes[rows]
+        if not isinstance(rows, np.ndarray) or rows.dtype == np.bool_:
+            rows = np.arange(len(self))[rows]
+        size = self.offsets[rows + 1] - self.offsets[rows]
         ends = np.append(0, np.cumsum(size))
         places = np.repeat(self.offsets[rows] - ends[:-1], size) + np.arange(ends[-1])
         return Sets(self.values[places], ends, self.entities)
