@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.old.core.evaluation import Evaluation
-from graphgauge.old.core.family import family
-from graphgauge.old.core.metric import Metric, find, metrics
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.family import family
+from graphgauge.core.metric import Metric
+from graphgauge.core.registry import find, metrics
 
 Inputs = dict[str, Any]
 # Values that are sums in another order may differ by rounding.
@@ -110,7 +111,7 @@ def _check_sound(found: Evaluation) -> None:
         else:
             inside = low <= result.interval.low <= result.value <= result.interval.high <= high
             _require(inside, key, f"{result.value} with {result.interval} in {result.bounds}")
-        for level in result.chance:
+        for level in result.references:
             _require(low <= level.value <= high, key, f"the level {level.name} is {level.value}")
 
 
@@ -120,7 +121,10 @@ def _require(holds: bool, key: str, what: str) -> None:
 
 
 def main(name: str) -> None:
-    for case in family(name).module("laws").CASES:
+    laws = family(name).module("laws")
+    if laws is None:
+        raise SystemExit(f"{name} has no module laws")
+    for case in laws.CASES:
         print(f"{name}, {type(case).__name__}: {check_laws(case)} comparisons, every law holds")
 
 

@@ -88,6 +88,13 @@ def test_it_has_a_command_like_any_other(site: Path, work: Path) -> None:
     assert "Mutual information" in ran(site, work, "graphgauge", "metrics", "nmi").stdout
 
 
+def test_its_checks_run(site: Path, work: Path) -> None:
+    inputs = ("--true", "true.npy", "--pred", "one.npy")
+    done = ran(site, work, "graphgauge", "communities", *inputs, "--train", "one.npy")
+    assert "one-group-found" in done.stdout, done.stderr
+    assert "2 of 3 true groups have no training node" in done.stdout
+
+
 def test_a_study_runs_it_compares_verifies_and_reports(site: Path, work: Path) -> None:
     done = ran(site, work, "graphgauge", "run", "study.toml", "--jobs", "1")
     assert done.returncode == 0, done.stderr

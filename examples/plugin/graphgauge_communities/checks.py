@@ -6,13 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.old.core.findings import Evidence, check
-from graphgauge.old.io.arrays import read_labels
-from graphgauge.old.io.materials import Material
+from graphgauge.core.finding import check
 from graphgauge_communities.metrics import Groups
-
-# Inputs that only an audit takes, by the name of the checks' parameter: `graphgauge audit communities --train FILE`.
-MATERIALS = {"train": Material("The group of each training node.", read_labels)}
 
 
 @check(
@@ -22,7 +17,7 @@ MATERIALS = {"train": Material("The group of each training node.", read_labels)}
     message="all {nodes} nodes are in one found group",
     remedy="Accuracy is then the share of that group; look at nmi and ari.",
 )
-def one_group_found(groups: Groups) -> Evidence | None:
+def one_group_found(groups: Groups) -> dict[str, Any] | None:
     """All nodes are in one group, and accuracy is the share of the largest class."""
     return {"nodes": groups.n} if groups.table.shape[1] == 1 and groups.table.shape[0] > 1 else None
 
@@ -34,7 +29,7 @@ def one_group_found(groups: Groups) -> Evidence | None:
     message="{unseen} of {groups} true groups have no training node",
     remedy="A classifier cannot find them; leave them out, or train on them.",
 )
-def groups_of_training(true: Any, train: Any) -> Evidence | None:
+def groups_of_training(true: Any, train: Any) -> dict[str, Any] | None:
     """Some true groups have no training node."""
     groups = np.unique(true).astype(str)
     unseen = np.setdiff1d(groups, np.unique(train).astype(str))

@@ -9,15 +9,21 @@ import numpy as np
 
 from graphgauge.core.arrays import as_labels
 from graphgauge.core.errors import InputError
-from graphgauge.core.options import confidence_level, metric_names
-from graphgauge.old.core.loop import measured
-from graphgauge.old.core.metric import select
-from graphgauge.old.core.result import Evaluation
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.loop import measure
+from graphgauge.core.options import confidence_level, whole_number
+from graphgauge.core.registry import select
 from graphgauge_communities.metrics import Groups
 
 
 def evaluate(
-    true: Any, pred: Any, *, metrics: Sequence[str] | str | None = None, confidence: float = 0.95, seed: int = 0
+    true: Any,
+    pred: Any,
+    *,
+    train: Any = None,
+    metrics: Sequence[str] | str | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
 ) -> Evaluation:
     """Compare found groups of nodes with the true ones.
 
@@ -25,6 +31,8 @@ def evaluate(
     ----------
     true, pred
         One label per node, whole numbers or text. `accuracy` matches groups by name; `nmi` and `ari` ignore the names.
+    train
+        The group of each training node, to find true groups that have none.
     metrics
         Keys to compute instead of all.
     confidence
@@ -32,6 +40,7 @@ def evaluate(
     seed
         Seed of the shuffles that give the levels of chance.
     """
+    confidence, seed = confidence_level(confidence), whole_number("seed", seed)
     truth, found = as_labels(true, "true"), as_labels(pred, "pred")
     if truth.shape != found.shape or truth.ndim != 1:
         raise InputError(f"{truth.shape} true and {found.shape} found labels", fix="Give one label per node.")
@@ -42,12 +51,13 @@ def evaluate(
     same = rows.astype(str)[:, np.newaxis] == columns.astype(str)
     samples = {"groups": Groups(table, same, seed)}
     conventions = {"nan": "raise"}
-    chosen = select("communities", metric_names(metrics), samples)
-    found = measured(chosen, samples, confidence=confidence_level(confidence), conventions=conventions)
+    chosen, named = select("communities", metrics, samples)
+    results = measure(chosen, samples, named=named, confidence=confidence, conventions=conventions)
     return Evaluation(
         "communities",
-        found.results,
+        results.results,
         conventions=conventions,
         options={"confidence": confidence},
-        materials={**samples, "true": truth},
+        skipped=results.skipped,
+        materials={**samples, "true": truth, "train": train},
     )

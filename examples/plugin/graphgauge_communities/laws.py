@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.old.core.result import Evaluation
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.testing import Case
 from graphgauge_communities.evaluate import evaluate
 

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.metric import Bounds, Estimate, Exempt
 from graphgauge.core.references import cite
-from graphgauge.old.core.metric import Baseline, Bounds, Estimate, Exempt, IntervalRule, metric
-from graphgauge.old.stats.intervals import t_interval
+from graphgauge.core.registry import metric
+from graphgauge.core.result import Reference
+from graphgauge.stats.intervals import t_interval
 
 cite(
     """
@@ -84,16 +86,24 @@ def _without(table: np.ndarray, cell: np.ndarray, value: Value) -> float:
 
 def _interval(groups: Groups, found: Estimate, confidence: float) -> Bounds:
     error = found.facts["error"] if found.facts["error"] > 0 else np.nan
-    return t_interval(found.value, np.array([error]), np.array([groups.n - 1.0]), confidence)
+    low, high = t_interval(found.value, np.array([error]), np.array([groups.n - 1.0]), confidence)
+    return Bounds(low, high, "jackknife", "nodes", fewest="at least three")
 
 
-RULE = IntervalRule("jackknife", "nodes", _interval, fewest="at least three")
+def _levels_of_accuracy(groups: Groups) -> list[Reference]:
+    return [
+        Reference("largest class", float(groups.table.sum(1).max() / groups.n)),
+        Reference("shuffled", groups.shuffled(lambda table: _accuracy(table, groups.same))),
+    ]
+
+
 _FACTS: dict[str, Any] = {
     "family": "communities",
     "needs": ("groups",),
     "direction": "higher",
     "unit": "share",
-    "interval": lambda groups, found: RULE,
+    "interval": _interval,
+    "default": True,
 }
 _LAWS = {"permutation": True, "merge": Exempt("the family has no mergeable state"), "monotone": True}
 
@@ -103,10 +113,7 @@ _LAWS = {"permutation": True, "merge": Exempt("the family has no mergeable state
     bounds=(0, 1),
     conventions={"groups": "matched by name"},
     reference="hubert1985",
-    chance=lambda function, groups, params: {
-        "largest class": Baseline(groups.table.sum(1).max() / groups.n),
-        "shuffled": groups.shuffled(lambda table: _accuracy(table, groups.same)),
-    },
+    chance=_levels_of_accuracy,
     laws={**_LAWS, "symmetry": True},
     **_FACTS,
 )
@@ -120,7 +127,7 @@ def accuracy(groups: Groups) -> Estimate:
     bounds=(0, 1),
     conventions={"normalisation": "arithmetic mean of the entropies"},
     reference="danon2005",
-    chance=lambda function, groups, params: {"shuffled": groups.shuffled(_nmi)},
+    chance=lambda groups: [Reference("shuffled", groups.shuffled(_nmi))],
     laws={**_LAWS, "monotone": Exempt("a corrected node can make groups less alike elsewhere"), "symmetry": True},
     **_FACTS,
 )
@@ -134,7 +141,7 @@ def nmi(groups: Groups) -> Estimate:
     bounds=(-1, 1),
     conventions={"chance": "fixed group sizes"},
     reference="hubert1985",
-    chance=lambda function, groups, params: {"shuffled": groups.shuffled(_ari)},
+    chance=lambda groups: [Reference("shuffled", groups.shuffled(_ari))],
     laws={**_LAWS, "monotone": Exempt("a corrected node can make groups less alike elsewhere"), "symmetry": True},
     **_FACTS,
 )

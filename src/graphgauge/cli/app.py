@@ -71,38 +71,20 @@ class _Commands(click.Group):
         return family_command(name, words)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from graphgauge.core.family import installed_lines
+
         with formatter.section("Commands"):
             formatter.write_dl(list(_lines().items()))
-        if refused := _unusable():
+        if refused := installed_lines()[1]:
             with formatter.section("Installed, but cannot be used"):
                 formatter.write_dl(list(refused.items()))
 
 
 def _lines() -> dict[str, str]:
     """What each command is for."""
-    from graphgauge.core.family import BUILT_IN
+    from graphgauge.core.family import BUILT_IN, installed_lines
 
-    if not _installed():
-        return {**BUILT_IN, **COMMANDS}
-    from graphgauge.old.core.family import lines
-
-    return {**lines(), **COMMANDS}
-
-
-def _unusable() -> dict[str, str]:
-    """Why installed families cannot be used."""
-    if not _installed():
-        return {}
-    from graphgauge.old.core.family import unusable
-
-    return unusable()
-
-
-def _installed() -> bool:
-    """Whether other packages have families."""
-    from graphgauge.core.family import BUILT_IN, family_names
-
-    return len(family_names()) > len(BUILT_IN)
+    return {**BUILT_IN, **installed_lines()[0], **COMMANDS}
 
 
 def _is_family(name: str) -> bool:
@@ -113,14 +95,11 @@ def _is_family(name: str) -> bool:
 
 
 def _is_old(name: str) -> bool:
-    """Whether a family is not rebuilt, or cannot be loaded, which its old command reports."""
+    """Whether a family is not rebuilt."""
     from graphgauge.core.door import doors
-    from graphgauge.core.errors import OptionError
+    from graphgauge.core.family import BUILT_IN
 
-    try:
-        return not doors(name)
-    except OptionError:
-        return True
+    return name in BUILT_IN and not doors(name)
 
 
 def _print_version(context: click.Context, option: click.Parameter, asked: bool) -> None:

@@ -21,6 +21,23 @@ BUILT_IN = {
     "evolution": "Graphs that a system grows itself, cycle by cycle.",
     "prediction": "Labels and targets of nodes, edges and graphs: accuracy, ROC-AUC, MAE.",
 }
+# Names that mean something else on the command line and in results.
+RESERVED = (
+    "aggregate",
+    "audit",
+    "compare",
+    "demo",
+    "gate",
+    "init",
+    "merge",
+    "metrics",
+    "negatives",
+    "report",
+    "results",
+    "run",
+    "runs",
+    "verify",
+)
 # Other packages add a family with an entry point in this group, which names a Family.
 GROUP = "graphgauge.families"
 
@@ -93,7 +110,12 @@ def family(name: str) -> Family:
 
 def family_names() -> tuple[str, ...]:
     """All families; nothing is imported."""
-    return (*BUILT_IN, *_DECLARED, *_installed())
+    return tuple(dict.fromkeys((*BUILT_IN, *_DECLARED, *_installed())))
+
+
+def usable_names() -> tuple[str, ...]:
+    """All families that can be used; those of other packages are loaded."""
+    return tuple(name for name in family_names() if name not in installed_lines()[1] or name in BUILT_IN)
 
 
 def is_family(name: str) -> bool:
@@ -116,21 +138,47 @@ def _built_in(name: str) -> Family:
     return declared
 
 
+def installed_lines() -> tuple[dict[str, str], dict[str, str]]:
+    """What each family of another package is about, and why others cannot be used; all are loaded."""
+    usable, unusable = {}, {}
+    for name in _installed():
+        try:
+            usable[name] = _plugin(name).line
+        except OptionError as error:
+            unusable[name] = str(error)
+    return usable, unusable
+
+
 @cache
-def _installed() -> dict[str, str]:
+def _installed() -> dict[str, dict[str, str]]:
+    """Families of other packages by name: where each is, with its package. One that is found twice counts once."""
     from importlib.metadata import entry_points
 
-    return {entry.name: entry.value for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN}
+    places: dict[str, dict[str, str]] = {}
+    for entry in entry_points(group=GROUP):
+        package = entry.value if entry.dist is None else entry.dist.name
+        places.setdefault(entry.name, {})[entry.value] = package
+    return dict(sorted(places.items()))
 
 
 @cache
 def _plugin(name: str) -> Family:
-    module, _, attribute = _installed()[name].partition(":")
+    """The family that one other package has under this name."""
+    places = _installed()[name]
+    what = f"the family {name!r} of {' and '.join(sorted(places.values()))}"
+    if name in BUILT_IN or name in RESERVED:
+        taken = "a built-in family" if name in BUILT_IN else "a command"
+        raise OptionError(f"{what} has the name of {taken}", fix="Its package has to rename it.")
+    if len(places) > 1:
+        raise OptionError(f"{what} is declared more than once", fix="Uninstall all but one of them.")
+    (place,) = places
+    module, _, attribute = place.partition(":")
     try:
         declared = getattr(importlib.import_module(module), attribute or "FAMILY")
-    except Exception as error:
-        what = f"the family {name!r} of {module} cannot be loaded ({type(error).__name__}: {error})"
-        raise OptionError(what, fix="Update or uninstall the package.") from error
+    except (Exception, SystemExit) as error:
+        said = f"{type(error).__name__}: {' '.join(str(error).split()):.200}"
+        raise OptionError(f"{what} cannot be loaded ({said})", fix="Update or uninstall the package.") from error
     if not isinstance(declared, Family) or declared.name != name:
-        raise OptionError(f"{module} has no Family named {name!r}", fix="Its entry point names one by its own name.")
+        fix = f"Entry points in {GROUP} name a Family, by its own name."
+        raise OptionError(f"{what}: {place} is not a Family of this name", fix=fix)
     return declared
