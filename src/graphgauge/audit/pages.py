@@ -9,7 +9,7 @@ from typing import Any
 from graphgauge.audit import runs
 from graphgauge.core.door import doors
 from graphgauge.core.errors import one_of
-from graphgauge.core.family import family_names
+from graphgauge.core.family import BUILT_IN, usable_names
 from graphgauge.core.finding import RUNS
 from graphgauge.core.finding import checks as declared
 
@@ -36,7 +36,7 @@ def checks(family: str | None = None) -> tuple[Any, ...]:
     >>> [check.name for check in audit.checks("runs")][:2]
     ['few-seeds', 'unpaired-seeds']
     """
-    names = (*family_names(), RUNS) if family is None else (one_of("family", family, (*family_names(), RUNS)),)
+    names = (*usable_names(), RUNS) if family is None else (one_of("family", family, (*usable_names(), RUNS)),)
     return tuple(each for name in names for each in _of(name))
 
 
@@ -47,7 +47,7 @@ def _of(name: str) -> tuple[Any, ...]:
         return declared(name)
     from graphgauge.old.core.findings import checks as old
 
-    return old(name)
+    return old(name) if name in BUILT_IN else ()
 
 
 def explain(name: str) -> str:
