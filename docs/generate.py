@@ -24,6 +24,7 @@ import click
 import graphgauge
 from graphgauge.audit import checks
 from graphgauge.cli.app import cli
+from graphgauge.cli.door import DoorCommand
 from graphgauge.core.errors import UnknownNameError
 from graphgauge.core.references import REFERENCES
 from graphgauge.old.audit.materials import materials_of
@@ -418,8 +419,11 @@ def _command_pages() -> Iterator[tuple[str, str]]:
 
 
 def _command_page(command: click.Command, name: str, level: int = 1) -> list[str]:
-    """A command's help, followed by that of its subcommands."""
+    """A command's help, followed by that of its subcommands, or of the other doors of the family."""
     lines = [f"{'#' * level} `{name}`", "", *_help(command, name)]
+    for door in command.others.values() if isinstance(command, DoorCommand) else ():
+        inner = DoorCommand(command.family, door)
+        lines += ["", *_command_page(inner, f"graphgauge {command.family} {door.name}", level + 1)]
     if isinstance(command, click.Group):
         context = click.Context(command)
         for part in command.list_commands(context):
