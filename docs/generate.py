@@ -70,7 +70,7 @@ _SHARED = {
     "core.family": ["Family", "declare"],
     "core.files": ["load"],
     "core.threads": ["threads"],
-    "engines.dask": ["evaluate", "state", "state_of"],
+    "engines.dask": ["evaluate", "state"],
     "engines.distributed": ["merged"],
     "core.errors": ["GraphgaugeError", "InputError", "OptionError", "UnknownNameError", "MissingExtraError"],
 }

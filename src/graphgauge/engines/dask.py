@@ -78,6 +78,14 @@ def state(family: str, *arrays: Any, **options: Any) -> State:
     ------
     MissingExtraError
         If Dask is not installed.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from graphgauge.engines import dask
+    >>> pos, neg = da.from_array([0.9, 0.4], chunks=1), da.from_array([[0.7, 0.1], [0.8, 0.3]], chunks=(1, 2))
+    >>> dask.state("ranking", pos, neg).n
+    2
     """
     own, inputs, later = _routed(family, arrays, options)
     if later:
@@ -90,8 +98,30 @@ def state_of(
 ) -> State:
     """The state of a request whose inputs are in parts, each counted by a worker.
 
-    The scheduler is `local`, for processes of this machine, an address, or a `distributed.Client`. A part whose worker
-    dies is counted again.
+    A part whose worker dies is counted again. Workers have to see the files under the same paths.
+
+    Parameters
+    ----------
+    request
+        What is evaluated, with files in parts.
+    scheduler
+        `"local"` for processes of this machine, the address of a scheduler, or a `distributed.Client`.
+    folder
+        What paths in the request are relative to.
+    progress
+        What is told how many parts are done.
+
+    Returns
+    -------
+    State
+        The state of the family, for `request.evaluate(state=…)` or `save`.
+
+    Raises
+    ------
+    MissingExtraError
+        If Dask is not installed.
+    InputError
+        If there is no scheduler at the address, or a part cannot be read.
     """
     parts = request.parts(folder)
     with _client(scheduler) as client:
