@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 
 import numpy as np
 import pytest
@@ -343,3 +344,17 @@ def test_gates_over_seeds_and_from_intervals(tmp_path):
     assert alone.worse == "undecided"
     path = old[0].save(tmp_path / "old.json")
     assert stats.gate(new[0], path, metric="mrr", margin=0.5).unit == "query"
+
+
+def test_thirty_methods_on_112_datasets_take_seconds():
+    random = np.random.default_rng(4)
+    rows = [
+        {"method": f"m{i}", "dataset": f"d{j}", "accuracy": float(random.normal(0.7 + 0.002 * i, 0.05))}
+        for i in range(30)
+        for j in range(112)
+    ]
+    started = time.process_time()
+    found = stats.compare(rows, metric="accuracy")
+    assert len(str(found).splitlines()) < 60
+    assert len(found.pairs) == 435
+    assert time.process_time() - started < 3
