@@ -415,8 +415,7 @@ def truths() -> dict[str, Any]:
         _, *rows = csv.reader(stream)
     listed = [(ALIASES.get(cause, cause), ALIASES.get(effect, effect)) for cause, effect in rows]
     with gzip.open(resources("pgmpy", "utils", "example_models", "sachs.bif.gz"), "rt") as stream:
-        reader = peer("pgmpy.readwrite").BIFReader(string=stream.read())
-    network = recovery.Graph(*zip(*reader.get_edges(), strict=True), nodes=reader.get_variables())
+        network = peer("pgmpy.readwrite").BIFReader(string=stream.read()).get_model()
     return {"17 edges": network, "18 edges": listed}
 
 
