@@ -10,8 +10,7 @@ import pytest
 from tests import layers
 from tests.explanation.brute import Weighted, random_event
 
-from graphgauge import explanation, forecasting, ranking
-from graphgauge.old import recovery
+from graphgauge import explanation, forecasting, ranking, recovery
 from graphgauge.old.core.findings import Finding
 from graphgauge.old.core.result import Evaluation
 

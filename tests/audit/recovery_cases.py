@@ -3,9 +3,18 @@
 import numpy as np
 from tests.audit.cases import Case
 
-from graphgauge.old.recovery import evaluate
+from graphgauge import recovery
 
 NODES = 20
+
+
+def evaluate(truth, pred, **options):
+    return recovery.evaluate(truth, pred, **{"metrics": "all", **options})
+
+
+def materials(evaluation):
+    """What the checks of an evaluation look at."""
+    return {**evaluation._materials, "results": evaluation}
 
 
 def dag(rng, edges=40):
@@ -27,7 +36,7 @@ def scores(rng, truth, signal=2.0):
 
 def recovered(rng):
     truth = dag(rng)
-    return evaluate(truth, scores(rng, truth, 3.0)).materials
+    return materials(evaluate(truth, scores(rng, truth, 3.0)))
 
 
 def unoriented(rng):
@@ -35,12 +44,12 @@ def unoriented(rng):
     truth = dag(rng)
     found = np.triu(truth | truth.T, 1)
     forward = rng.random(found.shape) < 0.5
-    return evaluate(truth, (found * forward + (found * ~forward).T).astype(float)).materials
+    return materials(evaluate(truth, (found * forward + (found * ~forward).T).astype(float)))
 
 
 def transposed(rng, signal):
     truth = dag(rng)
-    return evaluate(truth, scores(rng, truth.T, signal)).materials
+    return materials(evaluate(truth, scores(rng, truth.T, signal)))
 
 
 def too_many(rng, extra):
@@ -48,24 +57,24 @@ def too_many(rng, extra):
     pred = truth.astype(float)
     pred[rng.random(truth.shape) < extra] = 1
     np.fill_diagonal(pred, 0)
-    return evaluate(truth, pred).materials
+    return materials(evaluate(truth, pred))
 
 
 def by_chance(rng, edges):
     pred = dag(rng, edges).astype(float)
-    return evaluate(dag(rng), pred).materials
+    return materials(evaluate(dag(rng), pred))
 
 
 def chosen(rng, signal):
     truth = dag(rng)
     pred = scores(rng, truth, signal)
     best = evaluate(truth, pred, metrics=["best_threshold"])["best_threshold"].value
-    return evaluate(truth, pred, threshold=best).materials
+    return materials(evaluate(truth, pred, threshold=best))
 
 
 def fixed(rng):
     truth = dag(rng)
-    return evaluate(truth, scores(rng, truth, 3.0), threshold=float(rng.choice([0.3, 0.35, 0.4, 0.5]))).materials
+    return materials(evaluate(truth, scores(rng, truth, 3.0), threshold=float(rng.choice([0.3, 0.35, 0.4, 0.5]))))
 
 
 def linear(rng, noise, standardised=False):
@@ -77,10 +86,26 @@ def linear(rng, noise, standardised=False):
     data = (rng.normal(0, 1, (300, NODES)) * scale) @ mixing
     if standardised:
         data /= data.std(axis=0)
-    return {**evaluate(truth, truth.astype(float)).materials, "data": data}
+    return {**materials(evaluate(truth, truth.astype(float))), "data": data}
+
+
+def with_loops(rng, loops):
+    truth = dag(rng)
+    pred = scores(rng, truth, 3.0)
+    pred[np.arange(loops), np.arange(loops)] = 0.9
+    return materials(evaluate(truth, pred))
+
+
+def with_gaps(rng, cells):
+    truth = dag(rng)
+    pred = scores(rng, truth, 3.0)
+    pred.flat[1 : cells + 1] = np.nan
+    return materials(evaluate(truth, pred, nan="omit"))
 
 
 CASES = [
+    Case("self-loops", recovered, with_loops, {"one": 1, "five": 5, "twenty": 20}),
+    Case("cells-without-a-score", recovered, with_gaps, {"one": 1, "five": 5, "ten": 10}),
     Case(
         "transposed-prediction",
         unoriented,

@@ -12,7 +12,6 @@ import pytest
 from graphgauge import generation, load, ranking
 from graphgauge.core.content import ResultFile
 from graphgauge.core.sealed import json_schema
-from graphgauge.old import recovery
 from graphgauge.old.bridge import new_evaluation
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.result import Result
@@ -28,7 +27,6 @@ EVALUATIONS = {
     "items": lambda: ranking.evaluate(POS, NEG, keep="items"),
     "empty": lambda: ranking.evaluate(np.empty(0), np.empty((0, 3))),
     "findings": lambda: ranking.evaluate(np.zeros(3), np.zeros((3, 4)), ties="optimistic"),
-    "graphs": lambda: recovery.evaluate([[0, 1], [0, 0]], [[0, 1], [1, 0]]),
     "boards": lambda: generation.evaluate(real=np.eye(6, dtype=bool), generated=np.eye(6, dtype=bool)),
     "special numbers": lambda: Evaluation(
         "ranking",

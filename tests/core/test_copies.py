@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from graphgauge import generation, ranking
-from graphgauge.old import recovery
 from graphgauge.old.core.result import Evaluation
 from graphgauge.old.core.schema import dumps, evaluation_to_dict
 
@@ -34,7 +33,6 @@ MADE: dict[str, Callable[[], Evaluation]] = {
     "ranking": lambda: ranking.evaluate(POS, NEG),
     "ranking with items": lambda: ranking.evaluate(POS, NEG, groups=GROUPS, keep="items"),
     "ranking of files": ranked_files,
-    "recovery": lambda: recovery.evaluate(np.eye(4, k=1), np.abs(NEG[:4, :4])),
     "generation": lambda: generation.evaluate(real=BITS[0], generated=BITS[1], resamples=20, permutations=20),
 }
 

@@ -21,7 +21,6 @@ from graphgauge.old.core.fields import (
     Texts,
     Whole,
 )
-from graphgauge.old.recovery.from_files import Columns, Nodes
 from graphgauge.study import toml
 
 FAMILIES = {name: family(name) for name in BUILT_IN}
@@ -46,10 +45,6 @@ def example(field: Field) -> Any:
         return (example(Field(field.name, kind.each, None)),)
     if isinstance(kind, Factory):
         return "absent_module:factory"
-    if isinstance(kind, Nodes):
-        return 2
-    if isinstance(kind, Columns):
-        return {"source": "from", "target": "to"}
     if isinstance(kind, Texts | Files):
         return ("absent.npy",)
     if isinstance(kind, NamedFiles):
@@ -65,8 +60,6 @@ def arguments(declared: Family, values: dict[str, Any]) -> list[str]:
         field = declared.fields[name]
         if isinstance(field.kind, Flag):
             found += [field.flag] if value else []
-        elif isinstance(field.kind, Columns):
-            found.append(f"{field.flag}={','.join(f'{role}={column}' for role, column in value.items())}")
         elif isinstance(value, dict):
             found += [f"{field.flag}={key}={part}" for key, part in value.items()]
         elif isinstance(field.kind, Files | Texts):

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 import torch
 
-from graphgauge import explanation, generation
+from graphgauge import explanation, generation, recovery
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.old import evolution, recovery
+from graphgauge.old import evolution
 from graphgauge.old.core.evaluation import Evaluation
 
 Put = Callable[[Any], Any]
@@ -238,12 +238,6 @@ CASES: dict[str, Callable[[Put], Any]] = {
     "recovery, list": lambda put: recovery.evaluate([put(TRUE)] * 2, [put(SCORES)] * 2),
     "recovery, lagged": lambda put: recovery.evaluate(
         put(np.stack([TRUE] * 2, -1)), put(np.stack([SCORES] * 2, -1)), lagged=True
-    ),
-    "recovery, edges": lambda put: recovery.evaluate(
-        recovery.EdgeList(put(np.argwhere(TRUE))), recovery.EdgeList(put(np.argwhere(TRUE.T))), nodes=6
-    ),
-    "recovery, named": lambda put: recovery.evaluate(
-        recovery.NamedMatrix(put(TRUE), list("abcdef")), recovery.NamedMatrix(put(SCORES), list("bacdef"))
     ),
     "explanation": explained,
     "cohesiveness": lambda put: explanation.cohesiveness(

@@ -27,7 +27,7 @@ from tests.old.evolution.test_log import stored
 
 from graphgauge import explanation, generation, ranking
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.old import evolution, recovery
+from graphgauge.old import evolution
 from graphgauge.old.cli.family import family_command
 from graphgauge.old.core.family import BUILT_IN, Family, family
 from graphgauge.old.core.fields import (
@@ -51,8 +51,6 @@ from graphgauge.old.core.result import Evaluation
 from graphgauge.old.core.schema import evaluation_to_dict, read_content
 from graphgauge.old.engines import dask as dask_engine
 from graphgauge.old.engines.merge import merge_files
-from graphgauge.old.io.graphs import read_graph
-from graphgauge.old.recovery.from_files import Nodes
 from graphgauge.study.parse import read_study
 from graphgauge.study.pool import Task, perform
 
@@ -202,25 +200,6 @@ def _lists() -> dict[str, Any]:
     }
 
 
-def _graphs() -> dict[str, Any]:
-    return {"true": np.triu(RNG.random((6, 6)) < 0.4, 1).astype(float), "pred": np.abs(RNG.normal(size=(6, 6)))}
-
-
-def _recovery(true: Any, pred: Any, **options: Any) -> Evaluation:
-    return recovery.evaluate(true, pred, **options)
-
-
-def _listed_graphs(folder: Path) -> None:
-    edges = {"true": [[0, 1], [2, 1], [3, 4]], "pred": [[0, 1, 0.9], [1, 2, 0.4], [4, 3, 0.7]]}
-    for name, listed in edges.items():
-        content = {"nodes": [0, 1, 2, 3, 4], "edges": listed, "directed": name == "true"}
-        (folder / f"{name}.json").write_text(json.dumps(content))
-
-
-def _from_json(true: str, pred: str, **options: Any) -> Evaluation:
-    return recovery.evaluate(read_graph(true), read_graph(pred), **options)
-
-
 def _masked() -> dict[str, Any]:
     return {**_ranking_scores(), "mask": RNG.random((N, 6)) < 0.8, "cluster": np.arange(N) // 2}
 
@@ -357,7 +336,6 @@ DATA = {
             _rank_triples,
             fixed={"n_entities": 9},
         ),
-        Data("recovery", _graphs(), library=_recovery),
         Data("ranking mask", _masked(), {"groups": {"kind": "kind.txt"}}, _with_groups, _write_groups),
         Data("ranking offsets", _ragged(), library=ranking.evaluate),
         Data(
@@ -367,7 +345,6 @@ DATA = {
             ranking.evaluate,
         ),
         Data("ranking filtered", _filtered(), library=_rank_filtered, fixed={"score": "distmult"}),
-        Data("recovery lists", {}, {"true": "true.json", "pred": "pred.json"}, _from_json, _listed_graphs),
         Data("generation", _generated(), library=_generation, fixed=_FEW_DRAWS),
         Data(
             "generation conditions",
@@ -440,8 +417,6 @@ def drawn(kind: Kind, name: str, draw: st.DrawFn, valid: bool) -> Any:
         return draw(st.sampled_from(kind.names)) if valid else "nonsense"
     if isinstance(kind, OneOrTwo):
         return draw(st.sampled_from(kind.names)) if valid else "a,b,c"
-    if isinstance(kind, Nodes):
-        return draw(st.integers(1, 7)) if valid else -7
     if isinstance(kind, Whole):
         return (kind.least or 0) + draw(st.integers(0, 4)) if valid else -7
     if isinstance(kind, Number):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -61,14 +60,13 @@ def readers() -> list[Reader]:
     from graphgauge.old.core.state import load_state
     from graphgauge.old.io.arrays import read_array, read_labels
     from graphgauge.old.io.delimited import read_columns
-    from graphgauge.old.io.graphs import read_graph
     from graphgauge.old.io.hashing import HashIndex
     from graphgauge.old.io.parquet import read_parquet
     from graphgauge.old.ranking.items import Items
     from graphgauge.old.ranking.negative_sampling import Negatives
     from graphgauge.old.ranking.state import RankingState
-    from graphgauge.old.recovery.from_files import read_names
     from graphgauge.old.stats.load import load
+    from graphgauge.recovery.files import read_graph, read_names
     from graphgauge.study.model import StudyFile
     from graphgauge.study.parse import read_study
 
@@ -88,10 +86,6 @@ def readers() -> list[Reader]:
         Reader("graph .json", "g.json", lambda p: text(p, json.dumps(edges)), read_graph),
         Reader("graph .gml", "g.gml", _gml, read_graph),
         Reader("graph .graphml", "g.graphml", _graphml, read_graph),
-        Reader("graph .bif", "g.bif", lambda p: text(p, BIF), read_graph),
-        Reader("graph .bif.gz", "g.bif.gz", lambda p: p.write_bytes(gzip.compress(BIF.encode())), read_graph),
-        Reader("graph .txt (bnlearn)", "m.txt", lambda p: text(p, "[a][b|a][c|a:b]"), read_graph),
-        Reader("graph .txt (Tetrad)", "t.txt", _tetrad, read_graph),
         Reader("table .csv", "t.csv", lambda p: text(p, table), load),
         Reader("records .parquet", "r.parquet", _parquet, read_parquet),
         Reader("flat JSON", "metrics_d_0.json", lambda p: text(p, '{"mrr": 0.5, "hits@10": 0.7}'), load),

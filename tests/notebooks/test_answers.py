@@ -15,7 +15,7 @@ from tests.explanation.brute import Weighted, random_explanations
 import graphgauge
 from graphgauge import audit, explanation, generation, ranking, stats
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
-from graphgauge.old import evolution, recovery
+from graphgauge.old import evolution
 from graphgauge.old.core.findings import Found
 from graphgauge.old.core.result import Evaluation, Result, Table
 
@@ -44,7 +44,6 @@ def compared_items() -> Any:
 
 EVALUATIONS: dict[str, Callable[[], Evaluation]] = {
     "ranking": ranked,
-    "recovery": lambda: recovery.evaluate(TRUTH, TRUTH * 0.8),
     "generation": lambda: generation.evaluate(
         generated=RNG.random((30, 5, 5)) > 0.5, real=RNG.random((40, 5, 5)) > 0.5
     ),

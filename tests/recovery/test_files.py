@@ -93,3 +93,16 @@ def test_broken_files_are_one_clear_error(tmp_path, name):
     with pytest.raises(InputError, match=f"^(\\S*{name}|pred|true and pred)\\b") as caught:
         evaluate_files(true=tmp_path / "true.npy", pred=tmp_path / name)
     assert "A_pred" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("options", "most"), [({}, "10,000,000"), ({"encoding": "pcalg"}, "10,000")])
+def test_more_nodes_than_there_is_memory_for(tmp_path, options, most):
+    large = 2**31
+    graph = scipy.sparse.coo_array((np.ones(2), ([0, 1], [1, 2])), shape=(large, large))
+    scipy.sparse.save_npz(tmp_path / "g.npz", graph)
+    (tmp_path / "e.csv").write_text("source,target\n0,1\n1,2\n")
+    files = {"true": tmp_path / "e.csv", "pred": tmp_path / "e.csv"}
+    with pytest.raises(InputError, match=f"has 2,147,483,648 nodes, more than {most}"):
+        evaluate_files(true=tmp_path / "e.csv", pred=tmp_path / "g.npz", **options)
+    with pytest.raises(InputError, match="has 2,147,483,648 nodes"):
+        evaluate_files(**files, nodes=large)

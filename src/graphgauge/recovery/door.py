@@ -27,8 +27,8 @@ ORIENTATIONS = ("row_to_column", "column_to_row")
 SIGNS = ("absolute", "keep")
 ARGUMENTS = ("A_true", "A_pred")
 _ROLES = ("source", "target", "weight")
-# Nodes of a sparse graph.
-_MOST_NODES = 10_000_000
+# Nodes of a sparse graph, and of one that becomes a matrix.
+_MOST_NODES, _MOST_IN_MATRIX = 10_000_000, 10_000
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,9 @@ def _read_plain(value: Any, where: str, encoding: str | None, lagged: bool, read
     if isinstance(value, Mapping):
         return Side(listed=_from_columns(value, where, reading.columns))
     if hasattr(value, "tocsr") and hasattr(value, "nnz"):
-        if encoding is None and not lagged:
+        plain = encoding is None and not lagged
+        _refuse_many(max(value.shape), where, _MOST_NODES if plain else _MOST_IN_MATRIX)
+        if plain:
             return Side((_from_sparse(value, where),))
         value = value.toarray()
     if encoding is not None:
@@ -298,10 +300,15 @@ def _nodes(sides: tuple[Side, Side], nodes: Any) -> tuple[Names | None, int]:
             where="A_true and A_pred",
             fix='Pass nodes=: a number, names, or "listed" for those that occur.',
         )
-    if d > _MOST_NODES:
-        fix = "Leave out nodes without edges."
-        raise InputError(f"{d:,} nodes, more than {_MOST_NODES:,}", where="A_true and A_pred", fix=fix)
+    _refuse_many(d, "nodes" if count is not None else "A_true and A_pred", _MOST_NODES)
     return order, d
+
+
+def _refuse_many(d: int, where: str, most: int) -> None:
+    """Refuse more nodes than there is memory to count: in a file they are only a number."""
+    if d > most:
+        what = f"has {d:,} nodes, more than {most:,}"
+        raise InputError(what, where=where, fix="Leave out nodes without edges.")
 
 
 def _counted_or_named(

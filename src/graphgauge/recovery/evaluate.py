@@ -124,7 +124,7 @@ def evaluate(
     conventions = comparison.conventions(reading)
     found = measure(kept, samples, named=named, confidence=level, conventions=conventions)
     axes = {name: axis(kept, found, level) for name, axis in comparison.axes().items()}
-    return Evaluation(
+    evaluation = Evaluation(
         "recovery",
         found.results,
         conventions=conventions,
@@ -135,6 +135,9 @@ def evaluate(
         materials={"edges": samples["edges"], "pairs": comparison.pairs},
         drawings=partial(_drawings, comparison.pairs),
     )
+    # Looked for now, because the caller may change the graphs later.
+    _ = evaluation.findings
+    return evaluation
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.sparse import coo_array, save_npz
 
 from graphgauge import explanation, generation
 from graphgauge.core.arrays import as_labels
 from graphgauge.core.errors import InputError
 from graphgauge.generation.table import SampleTable
-from graphgauge.old import recovery
 from graphgauge.old.io.arrays import read_array, read_labels
 
 LARGE = 2**31
@@ -69,24 +67,6 @@ def test_a_large_graph_with_few_edges_is_read_again(tmp_path: Path) -> None:
     assert "nodes" in json.loads((tmp_path / "e.jsonl").read_text())["subgraph"]
     (again,) = explanation.read_explanations(tmp_path / "e.jsonl")
     assert np.array_equal(again.context.subgraph.nodes, np.arange(20_001))
-
-
-@pytest.mark.parametrize("options", [{}, {"encoding": "pcalg"}])
-def test_sparse_graphs(options: dict[str, str], tmp_path: Path) -> None:
-    graph = coo_array((np.ones(2), ([0, 1], [1, 2])), shape=(LARGE, LARGE))
-    save_npz(tmp_path / "g.npz", graph)
-    path = str(tmp_path / "g.npz")
-    refused(lambda: recovery.evaluate_files(true=path, pred=path, **options), "2,147,483,648 nodes")
-
-
-def test_counted_and_listed_nodes(tmp_path: Path) -> None:
-    (tmp_path / "e.csv").write_text("source,target\n0,1\n1,2\n")
-    path = str(tmp_path / "e.csv")
-    refused(lambda: recovery.evaluate_files(true=path, pred=path, nodes=LARGE), "2,147,483,648 nodes")
-    names = ";".join(f"v{number}" for number in range(40_000))
-    (tmp_path / "t.txt").write_text(f"Graph Nodes:\n{names}\n\nGraph Edges:\n1. v0 --> v1\n")
-    text = str(tmp_path / "t.txt")
-    refused(lambda: recovery.evaluate_files(true=text, pred=text), "40,000 nodes")
 
 
 @pytest.mark.parametrize("nodes", [LARGE, 10**7])

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 # With the line that `--help` shows, so that it loads no family.
 BUILT_IN = {
     "ranking": "Link prediction: MRR, Hits@K and related metrics.",
-    "recovery": "Learned graphs against true ones: SHD, F1, AUPRC.",
     "generation": "Generators: reconstruction, diversity, statistics, latent space, conditioning.",
     "explanation": "Explanations of models: fidelity, acc-AUC, cohesiveness.",
     "evolution": "Graphs that a system grows itself, cycle by cycle.",
