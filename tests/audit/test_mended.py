@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.audit.cases import all_cases
 
-from graphgauge.old import audit, recovery
+from graphgauge.old import audit
 from graphgauge.old.core.result import Chance, Evaluation, Interval, Result
 from graphgauge.ranking import evaluate
 
@@ -113,26 +113,6 @@ def test_what_scores_were_rounded_to(values, dtype):
     pos, neg = rng.choice(values, 300), rng.choice(values, (300, 20))
     found = audit.run(evaluate(pos, neg), only=["rounded-scores"], pos_scores=pos, neg_scores=neg)
     assert [finding.evidence["dtype"] for finding in found] == ([] if dtype is None else [dtype])
-
-
-@pytest.mark.parametrize(
-    ("threshold", "fires"),
-    [
-        (0.5, False),
-        (np.float64(0.5), False),
-        (np.float32(0.3), False),
-        (0.1 + 0.2, False),
-        (np.linspace(0, 1, 11)[7], False),
-        (5e-05, False),
-        (0.4637, True),
-        (np.float64(0.4637), True),
-        (np.float32(0.4637), True),
-    ],
-)
-def test_round_thresholds_of_any_kind(threshold, fires):
-    truth = np.triu(np.ones((5, 5), int), 1)
-    evaluation = recovery.evaluate(truth, 0.9 * truth, threshold=threshold)
-    assert bool(found("threshold-from-truth", evaluation)) == fires
 
 
 @pytest.mark.parametrize(("width", "fires"), [(0.0, False), (0.02, True)])

@@ -125,3 +125,23 @@ def test_five_reversed_edges_are_no_evidence():
     # (5 − 0) / √5 is 2.24 standard errors: a coin does that once in 32.
     truth = np.eye(6, k=1)
     assert not evaluate(truth, truth.T).findings
+
+
+@pytest.mark.parametrize(
+    ("threshold", "fires"),
+    [
+        (0.5, False),
+        (np.float64(0.5), False),
+        (np.float32(0.3), False),
+        (0.1 + 0.2, False),
+        (np.linspace(0, 1, 11)[7], False),
+        (5e-05, False),
+        (0.4637, True),
+        (np.float64(0.4637), True),
+        (np.float32(0.4637), True),
+    ],
+)
+def test_round_thresholds_of_any_kind(threshold, fires):
+    truth = np.triu(np.ones((5, 5), int), 1)
+    evaluation = evaluate(truth, 0.9 * truth, threshold=threshold)
+    assert ("threshold-from-truth" in [each.check for each in evaluation.findings]) == fires

@@ -161,7 +161,9 @@ def _pair(A_true: Any, A_pred: Any, reading: Reading, lagged: bool, number: int 
             f"threshold is {threshold:g} for a graph of marks, whose edges score 1 and other cells 0",
             fix="Pass a threshold of at least 0 and below 1, or none.",
         )
-    pair = Pair(sides[0], sides[1], Cut(float(threshold), sign == "absolute"), order)
+    # NumPy's numbers stay as they are: 0.3 in half the precision is as round as 0.3.
+    cut = Cut(threshold if isinstance(threshold, np.floating) else float(threshold), sign == "absolute")
+    pair = Pair(sides[0], sides[1], cut, order)
     pair = replace(pair, sources=_sources(reading.sources, pair))
     return _checked(pair, prediction, sign, reading.nan, number)
 
