@@ -10,7 +10,8 @@ import pytest
 from tests import layers
 from tests.explanation.brute import Weighted, random_event
 
-from graphgauge import explanation, forecasting, ranking, recovery
+from graphgauge import explanation, forecasting, recovery
+from graphgauge.old import ranking
 from graphgauge.old.core.findings import Finding
 from graphgauge.old.core.result import Evaluation
 

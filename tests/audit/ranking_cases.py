@@ -3,7 +3,13 @@
 import numpy as np
 from tests.audit.cases import Case
 
-from graphgauge.ranking import evaluate
+from graphgauge import ranking
+
+
+def measured(*scores, **options):
+    """What an evaluation measured, for checks."""
+    evaluation = ranking.evaluate(*scores, **options)
+    return {**evaluation._materials, "results": evaluation}
 
 
 def scored(rng, n=400, k=50, signal=1.5):
@@ -16,26 +22,26 @@ def plain(rng):
     neg[:4] = pos[:4, None]
     mask = np.ones_like(neg, dtype=bool)
     mask[4:12, 8:] = False
-    return evaluate(pos, neg, mask=mask).materials
+    return measured(pos, neg, mask=mask)
 
 
 def tied(rng, share):
     pos, neg = scored(rng)
     constant = rng.random(len(pos)) < share
     neg[constant] = pos[constant, None]
-    return evaluate(pos, neg).materials
+    return measured(pos, neg)
 
 
 def few_candidates(rng, share):
     pos, neg = scored(rng)
     mask = np.ones_like(neg, dtype=bool)
     mask[rng.random(len(pos)) < share, 8:] = False
-    return evaluate(pos, neg, mask=mask).materials
+    return measured(pos, neg, mask=mask)
 
 
 def pooled(rng, ratio=1, signal=2.2, positives=300):
     pos, neg = rng.normal(signal, 1, positives), rng.normal(0, 1, (positives, ratio))
-    return evaluate(pos, neg, metrics=["roc_auc", "average_precision"]).materials
+    return measured(pos, neg, metrics=["roc_auc", "average_precision"])
 
 
 def graph(rng, n=1500, nodes=300, relations=3):
@@ -105,7 +111,7 @@ def by_degree(rng, signal):
     count = np.log1p(np.bincount(train.ravel(), minlength=nodes))
     pos = count[test[:, 1]] + signal + rng.normal(0, 1, 400)
     neg = count[targets] + rng.normal(0, 1, targets.shape)
-    return {**evaluate(pos, neg).materials, "test_edges": test, "train_edges": train, "neg_targets": targets}
+    return {**measured(pos, neg), "test_edges": test, "train_edges": train, "neg_targets": targets}
 
 
 def matched(rng):
@@ -113,13 +119,13 @@ def matched(rng):
     faulty = by_degree(rng, 0.0)
     popular = np.bincount(faulty["train_edges"][:, 1], minlength=500) + 0.2
     targets = rng.choice(500, (400, 30), p=popular / popular.sum())
-    return {**faulty, **evaluate(*scored(rng, 400, 30)).materials, "neg_targets": targets}
+    return {**faulty, **measured(*scored(rng, 400, 30)), "neg_targets": targets}
 
 
 def rounded(rng, width, dtype=np.float16):
     """Scores of this spread around 1, where half precision has steps of a thousandth."""
     pos, neg = (np.asarray(1 + width * scores, dtype=dtype) for scores in scored(rng, 400, 200))
-    return {**evaluate(pos, neg).materials, "pos_scores": pos, "neg_scores": neg}
+    return {**measured(pos, neg), "pos_scores": pos, "neg_scores": neg}
 
 
 def filtered(rng, count=0):
@@ -128,7 +134,28 @@ def filtered(rng, count=0):
     labels[:, 0] = 1
     chosen = rng.choice(50 * 9, count, replace=False)
     scores[chosen // 9, 1 + chosen % 9] = -np.inf
-    return evaluate(scores=scores.ravel(), labels=labels.ravel(), queries=np.repeat(np.arange(50), 10)).materials
+    return measured(ranking.Queries.from_lists(scores.ravel(), labels.ravel(), np.repeat(np.arange(50), 10)))
+
+
+def unscored(rng, queries=0):
+    """The right answers of this many queries have the score NaN."""
+    pos, neg = scored(rng)
+    pos[:queries] = np.nan
+    return measured(pos, neg, nan="omit")
+
+
+def turned(rng, share=0.0):
+    """This share of the queries has a negative that is a true edge in the other direction."""
+    drawn = negatives(rng)
+    test, targets = drawn["test_edges"], drawn["neg_targets"]
+    rows = np.flatnonzero(rng.random(len(test)) < share)
+    true = {tuple(row) for row in np.concatenate([test, drawn["train_edges"]]).tolist()}
+    for row, (head, relation, _) in enumerate(test.tolist()):
+        for column in range(targets.shape[1]):
+            while (int(targets[row, column]), relation, head) in true:
+                targets[row, column] = rng.integers(0, 300)
+    added = np.stack([targets[rows, 0], test[rows, 1], test[rows, 0]], axis=1)
+    return {**drawn, "neg_targets": targets, "train_edges": np.concatenate([drawn["train_edges"], added])}
 
 
 def without_negatives(rng, queries):
@@ -136,10 +163,12 @@ def without_negatives(rng, queries):
     pos, neg = scored(rng)
     mask = np.ones_like(neg, dtype=bool)
     mask[:queries] = False
-    return evaluate(pos, neg, mask=mask).materials
+    return measured(pos, neg, mask=mask)
 
 
 CASES = [
+    Case("left-out", unscored, unscored, {"one query of 400": 1, "20": 20, "half": 200}),
+    Case("reversed-positives-as-negatives", turned, turned, {"3 % of queries": 0.03, "20 %": 0.2, "all": 1.0}),
     Case("no-negatives", plain, without_negatives, {"one query in 400": 1, "20": 20, "half": 200}),
     Case("lowest-scores", filtered, filtered, {"one candidate in 500": 1, "50": 50, "most": 400}),
     Case("tied-scores", plain, tied, {"2 % of queries constant": 0.02, "10 %": 0.1, "all": 1.0}),

@@ -8,7 +8,7 @@ from tests.audit.cases import all_cases
 
 from graphgauge.old import audit
 from graphgauge.old.core.result import Chance, Evaluation, Interval, Result
-from graphgauge.ranking import evaluate
+from graphgauge.old.ranking import evaluate
 
 CASES = {case.check: case for case in all_cases()}
 

@@ -106,11 +106,23 @@ def test_a_device_is_written_and_not_replaced(tmp_path):
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
+    (folder / "results").mkdir()
     rng = np.random.default_rng(1)
     for name in ("a", "b"):
         np.save(folder / "pos.npy", rng.normal(1, 1, 30))
         np.save(folder / "neg.npy", rng.normal(0, 1, (30, 5)))
-        named = ("--method", name, "--dataset", "toy", "--run-seed", "0", "--save-state", f"{name}.npz")
+        named = (
+            "--method",
+            name,
+            "--dataset",
+            "toy",
+            "--run-seed",
+            "0",
+            "--state",
+            f"{name}.npz",
+            "-o",
+            f"results/{name}.json",
+        )
         done = graphgauge("ranking", "--pos-scores", "pos.npy", "--neg-scores", "neg.npy", *named, cwd=folder)
         assert done.returncode == 0, done.stderr
     (folder / "study.toml").write_text(
@@ -133,7 +145,6 @@ def results(tmp_path_factory):
         ("merge", "a.npz", "--figure"),
         ("merge", "a.npz", "--flat"),
         ("init", "--force", "-o"),
-        ("audit", "ranking", "--pos-scores", "pos.npy", "--neg-scores", "neg.npy", "-o"),
     ],
 )
 def test_a_place_that_cannot_be_written(results, command, place):

@@ -33,8 +33,6 @@ def test_an_argument_of_the_library_is_named_as_a_flag(scores: list[str]) -> Non
     [
         ('Pass nan="omit" to drop them.', "Pass --nan omit to drop them."),
         ("Give both the same cluster=.", "Give both the same --cluster."),
-        ("Name it: queries=…, or", "Name it: --queries …, or"),
-        ("leave them out (max_queries=1000), or", "leave them out (--max-queries 1000), or"),
         ('Pass direction="higher" or direction="lower".', 'Pass direction="higher" or direction="lower".'),
         ("Ignore them with metrics=[].", 'Ignore them with --metrics "".'),
         ("evaluate(k=3) and mrr[relation=treats] and a=b", "evaluate(k=3) and mrr[relation=treats] and a=b"),

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from graphgauge import ranking
 from graphgauge.cli.app import cli
 from graphgauge.core.errors import OptionError
+from graphgauge.old import ranking
 
 
 @pytest.fixture(scope="module")

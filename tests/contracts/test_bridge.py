@@ -9,9 +9,10 @@ import jsonschema
 import numpy as np
 import pytest
 
-from graphgauge import generation, load, ranking
+from graphgauge import generation, load
 from graphgauge.core.content import ResultFile
 from graphgauge.core.sealed import json_schema
+from graphgauge.old import ranking
 from graphgauge.old.bridge import new_evaluation
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.result import Result

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphgauge import generation, ranking
+from graphgauge import generation
+from graphgauge.old import ranking
 from graphgauge.old.core.result import Evaluation
 from graphgauge.old.core.schema import dumps, evaluation_to_dict
 

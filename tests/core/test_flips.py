@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from graphgauge import ranking, stats
+from graphgauge import stats
 from graphgauge.cli.aggregate import command as aggregate
 from graphgauge.cli.audit import command as audit
 from graphgauge.cli.compare import command as compare
 from graphgauge.core.errors import InputError
+from graphgauge.old import ranking
 from graphgauge.old.core.schema import read_result, write_result
 from graphgauge.old.stats import load
 from graphgauge.old.stats.collect import collect

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphgauge import ranking
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.old import ranking
 from graphgauge.old.core.family import BUILT_IN, family
 from graphgauge.old.core.fields import read_all
 from graphgauge.old.core.gates import Gate

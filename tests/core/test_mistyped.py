@@ -9,8 +9,8 @@ from graphgauge import audit
 from graphgauge.core.errors import InputError
 from graphgauge.old.core.console import evaluation_text
 from graphgauge.old.core.schema import read_content, read_result
+from graphgauge.old.ranking import evaluate
 from graphgauge.old.stats import aggregate, gate
-from graphgauge.ranking import evaluate
 
 WRONG = {
     "run": None,

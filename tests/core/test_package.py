@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import graphgauge
-from graphgauge import ranking
+from graphgauge.old import ranking
 
 HEAVY = ("scipy.stats", "sklearn", "pandas", "matplotlib", "torch", "jinja2", "altair", "pyarrow", "networkx")
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from graphgauge import ranking, stats
+from graphgauge import stats
 from graphgauge.cli.app import cli
 from graphgauge.core.errors import OptionError
+from graphgauge.old import ranking
 from graphgauge.old.core.schema import write_result
 from graphgauge.report import write_report
 

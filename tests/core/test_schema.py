@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphgauge import ranking
 from graphgauge.core.errors import InputError
+from graphgauge.old import ranking
 from graphgauge.old.core.result import Evaluation, Table
 from graphgauge.old.core.schema import (
     default_path,

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from tests.doors.examples import FAMILIES, arguments, example, study_text, written
 
-from graphgauge import generation, ranking
+from graphgauge import generation
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.old import ranking
 from graphgauge.old.cli.family import family_command
 from graphgauge.old.core.family import Family
 from graphgauge.old.core.fields import Choice, Field, File, Files, NamedFiles, Number, Output, Several, Text, Whole

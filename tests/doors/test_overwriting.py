@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphgauge import generation, ranking
+from graphgauge import generation
 from graphgauge.cli.app import cli
 from graphgauge.core.errors import OptionError
+from graphgauge.old import ranking
 from graphgauge.old.engines.merge import merge_files
-from graphgauge.ranking import RankingState
+from graphgauge.old.ranking import RankingState
 
 OUTPUTS = ("--output", "--flat", "--figure", "--save-state", "--per-query")
 

@@ -25,9 +25,9 @@ from tests.explanation.brute import Weighted, random_explanations
 from tests.old.evolution.conftest import block_graph
 from tests.old.evolution.test_log import stored
 
-from graphgauge import explanation, generation, ranking
+from graphgauge import explanation, generation
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.old import evolution
+from graphgauge.old import evolution, ranking
 from graphgauge.old.cli.family import family_command
 from graphgauge.old.core.family import BUILT_IN, Family, family
 from graphgauge.old.core.fields import (

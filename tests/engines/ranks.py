@@ -11,7 +11,7 @@ import numpy as np
 import torch.distributed as dist
 
 from graphgauge.old.engines.distributed import merged
-from graphgauge.ranking import RankingState
+from graphgauge.old.ranking import RankingState
 
 
 def main(folder: Path, keys: list[str]) -> None:

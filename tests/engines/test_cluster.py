@@ -13,7 +13,7 @@ from distributed import Client
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.progress import Progress
 from graphgauge.old.engines.merge import merge_files
-from graphgauge.ranking import evaluate_files
+from graphgauge.old.ranking import evaluate_files
 
 METRICS = ["mrr", "hits@3", "mean_rank", "roc_auc", "average_precision"]
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphgauge import ranking
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.old import ranking
 from graphgauge.old.engines.dask import evaluate, state
 
 SCHEDULERS = ("synchronous", "threads", "processes")

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from graphgauge import ranking
 from graphgauge.core.errors import InputError
+from graphgauge.old import ranking
 from graphgauge.old.engines.distributed import merged
 
 WORLD = 3
@@ -22,7 +22,7 @@ import json, sys
 import numpy as np
 import torch.distributed as dist
 sys.path.insert(0, sys.argv[6])
-from graphgauge import ranking
+from graphgauge.old import ranking
 from graphgauge.old.engines.distributed import merged
 
 rank, world, store, data = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], np.load(sys.argv[4])

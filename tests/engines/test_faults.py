@@ -17,9 +17,9 @@ import psutil
 import pytest
 from tests.engines.processes import ALONE, ended, killed_one, started, workers_of
 
-from graphgauge import ranking
 from graphgauge.core.errors import InputError
 from graphgauge.core.progress import Progress
+from graphgauge.old import ranking
 from graphgauge.old.core import cluster as clusters
 from graphgauge.old.engines.merge import merge_files
 

@@ -169,7 +169,7 @@ def flips(total: int) -> list[Count]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         draw = np.random.default_rng(0)
-        from graphgauge import ranking
+        from graphgauge.old import ranking
 
         evaluation = ranking.evaluate(
             draw.normal(1, 1, 1001),
@@ -303,7 +303,7 @@ WRITERS = (
 
 def prepared(folder: Path) -> None:
     """Scores, states, results and a study."""
-    from graphgauge import ranking
+    from graphgauge.old import ranking
     from graphgauge.old.core.schema import write_result
     from graphgauge.old.ranking.state import RankingState
 

@@ -115,7 +115,7 @@ def readers() -> list[Reader]:
 
 
 def _evaluation() -> Any:
-    from graphgauge import ranking
+    from graphgauge.old import ranking
 
     draw = np.random.default_rng(0)
     groups = {"part": np.arange(60) % 3}
@@ -186,7 +186,7 @@ def _forecasts(path: Path) -> None:
 
 
 def _negatives(path: Path) -> None:
-    from graphgauge.ranking import negatives
+    from graphgauge.old.ranking import negatives
 
     negatives(np.random.default_rng(0).integers(0, 20, (9, 2)), k=3).save(path)
 

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from tests.laws.cases import Case, Inputs
+from tests.ranking.forms import evaluate_any, queries_of
 
-from graphgauge.old.core.metric import Metric
-from graphgauge.old.core.result import Evaluation
-from graphgauge.old.ranking.ties import TIES
-from graphgauge.ranking import Catalog, RankingState, evaluate
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.metric import Metric
+from graphgauge.ranking import Catalog, RankingState
+from graphgauge.ranking.ties import TIES
 
 LARGEST = 16
 # What belongs to a query, in the forms that have positives and negatives apart.
@@ -43,13 +44,14 @@ class RankingCase(Case):
         return inputs | {name: np.floor(inputs[name] / 63).astype(float) for name in self.scores}
 
     def evaluate(self, inputs: Inputs) -> Evaluation:
-        return evaluate(**inputs, metrics=list(self.entries))
+        return evaluate_any(**inputs, metrics=list(self.entries))
+
+    def whole(self, inputs: Inputs) -> Inputs:
+        return {"pos_scores": queries_of({name: value for name, value in inputs.items() if name != "ties"})}
 
     def state(self, inputs: Inputs | None) -> RankingState:
         state = RankingState(pooled="pooled" in self.needs)
-        if inputs is not None:
-            state.update(**{name: value for name, value in inputs.items() if name != "ties"})
-        return state
+        return state if inputs is None else state.update(**self.whole(inputs))
 
     def evaluate_state(self, state: RankingState, inputs: Inputs) -> Evaluation:
         return state.evaluate(ties=inputs["ties"], metrics=list(self.entries))
@@ -250,10 +252,6 @@ class FlatCase(RankingCase):
     scores = ("scores",)
     _per_candidate = ("scores", "labels", "queries", "cluster")
 
-    def covers(self, metric: Metric) -> bool:
-        # Standard deviations of a random order are those of queries with one positive.
-        return super().covers(metric) and not metric.name.startswith("z_")
-
     def inputs(self) -> st.SearchStrategy[Inputs]:
         @st.composite
         def build(draw: st.DrawFn) -> Inputs:
@@ -307,47 +305,56 @@ class FlatCase(RankingCase):
         return [("scores", (index,)) for index in range(len(inputs["scores"]))]
 
 
-class RecommendedCase(FlatCase):
-    """The first items of flat lists, with all that may be known of them."""
+class TopkCase(RankingCase):
+    """Lists of the first items, with all that may be known of the items."""
 
-    name = "ranking-recommended"
+    name = "ranking-topk"
     needs = ("recommended", "popularity", "categories", "embeddings")
-    _per_candidate = ("scores", "labels", "queries", "items")
+    scores = ()
+    _items = 14
 
     def inputs(self) -> st.SearchStrategy[Inputs]:
         @st.composite
         def build(draw: st.DrawFn) -> Inputs:
-            inputs = draw(FlatCase.inputs(self))
-            inputs.pop("cluster", None)
-            size = len(inputs["scores"])
-            # Every item once: then it is in one list at most, and often tied at the cut.
-            return inputs | {"items": np.array(draw(st.permutations(range(14))))[:size], "catalog": _catalog(14)}
+            queries = draw(st.integers(1, 6))
+            lists = [draw(st.permutations(range(self._items)))[:10] for _ in range(queries)]
+            targets = draw(st.lists(st.integers(0, self._items - 1), min_size=queries, max_size=queries))
+            return self._described(np.array(lists), np.array(targets))
 
         return build()
 
+    def _described(self, lists: np.ndarray, targets: np.ndarray) -> Inputs:
+        number = np.arange(self._items)
+        vectors = np.stack([1 + number % 4, number % 7], 1)
+        catalog = Catalog(popularity=1 + number % 5, categories=number % 3, embeddings=vectors)
+        return {"indices": lists, "targets": targets, "catalog": catalog}
+
     def large(self) -> Inputs:
-        inputs = super().large()
-        size = len(inputs["scores"])
-        return inputs | {"items": np.arange(size), "catalog": _catalog(size)}
+        rng = np.random.default_rng(14)
+        lists = rng.permuted(np.tile(np.arange(self._items), (20_000, 1)), axis=1)[:, :10]
+        return self._described(lists, rng.integers(0, self._items, 20_000))
+
+    def typical(self) -> Inputs:
+        return self.taken(self.large(), np.arange(600))
 
     def empty(self) -> Inputs:
-        return super().empty() | {"items": np.empty(0, int), "catalog": _catalog(14)}
+        return self._described(np.empty((0, 10), int), np.empty(0, int))
 
-    def state(self, inputs: Inputs | None) -> RankingState:
-        state = RankingState(top=10)
-        if inputs is not None:
-            state.update(**{name: value for name, value in inputs.items() if name not in ("ties", "catalog")})
-        return state
+    def taken(self, inputs: Inputs, rows: np.ndarray) -> Inputs:
+        return inputs | {name: inputs[name][rows] for name in ("indices", "targets")}
 
-    def evaluate_state(self, state: RankingState, inputs: Inputs) -> Evaluation:
-        return state.evaluate(ties=inputs["ties"], metrics=list(self.entries), catalog=inputs["catalog"])
+    def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
+        return self.taken(inputs, rng.permutation(len(inputs["targets"])))
 
+    def improved(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
+        return inputs  # what is recommended is neither better nor worse
 
-def _catalog(size: int) -> Catalog:
-    number = np.arange(size)
-    return Catalog(
-        popularity=1 + number % 5, categories=number % 3, embeddings=np.stack([1 + number % 4, number % 7], 1)
-    )
+    def score_places(self, inputs: Inputs) -> list[tuple[str, tuple[int, ...]]]:
+        return []
+
+    def split(self, inputs: Inputs, parts: int, rng: np.random.Generator) -> list[Inputs]:
+        owner = rng.integers(0, parts, len(inputs["targets"]))
+        return [self.taken(inputs, np.flatnonzero(owner == part)) for part in range(parts)]
 
 
 CASES: list[Case] = [
@@ -357,5 +364,5 @@ CASES: list[Case] = [
     PooledCase(),
     SharedPoolCase(),
     FlatCase(),
-    RecommendedCase(),
+    TopkCase(),
 ]

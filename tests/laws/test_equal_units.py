@@ -14,7 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.laws.explanation_case import ExplanationCase
 
-from graphgauge import forecasting, generation, ranking, recovery
+from graphgauge import forecasting, generation, recovery
+from graphgauge.old import ranking
 from graphgauge.old.core.metric import Metric, metrics
 from graphgauge.old.core.metric import find as find_metric
 from graphgauge.old.core.result import Result, enclosing

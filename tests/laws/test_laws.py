@@ -153,6 +153,8 @@ def test_empty_is_nan_with_a_reason(case: Case) -> None:
 def test_nan_is_refused_by_name_count_and_place(case: Case, data: st.DataObject, rng: np.random.Generator) -> None:
     inputs = data.draw(case.inputs())
     places = case.score_places(inputs)
+    if not places:
+        return  # lists of items have no scores
     argument, index = places[rng.integers(len(places))]
     spoiled = inputs[argument].copy()
     spoiled[index] = math.nan
@@ -234,7 +236,7 @@ def test_batches_give_the_same_bits(case: Case, data: st.DataObject, rng: np.ran
     inputs = data.draw(case.inputs())
     state = case.state(None)
     for shard in case.split(inputs, 3, rng):
-        state.update(**{name: value for name, value in shard.items() if name not in ("ties", "catalog")})
+        state.update(**case.whole(shard))
     assert_same(case.evaluate_state(state, inputs), case.evaluate(inputs), case.lawful("merge"))
 
 

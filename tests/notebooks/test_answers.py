@@ -13,9 +13,9 @@ import pytest
 from tests.explanation.brute import Weighted, random_explanations
 
 import graphgauge
-from graphgauge import audit, explanation, generation, ranking, stats
+from graphgauge import audit, explanation, generation, stats
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
-from graphgauge.old import evolution
+from graphgauge.old import evolution, ranking
 from graphgauge.old.core.findings import Found
 from graphgauge.old.core.result import Evaluation, Result, Table
 

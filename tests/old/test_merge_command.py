@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from graphgauge.cli.app import cli
 from graphgauge.core.errors import InputError
 from graphgauge.old.cli.merge import command
-from graphgauge.ranking import RankingState
+from graphgauge.old.ranking import RankingState
 
 
 @pytest.fixture

@@ -1,38 +1,51 @@
 """Link prediction and retrieval: how high the right answers rank."""
 
-# Imported first, because the module has the name of a function.
-import graphgauge.ranking.evaluate  # noqa: F401
-from graphgauge.old.ranking.all_entities import rank_all
-from graphgauge.old.ranking.beyond import Catalog
-from graphgauge.old.ranking.evaluate import average_precision, evaluate, hits_at_k, mrr, ranks, roc_auc
-from graphgauge.old.ranking.from_files import evaluate_files
-from graphgauge.old.ranking.items import Items, ListItems, compare
-from graphgauge.old.ranking.negative_sampling import Negatives, negatives
-from graphgauge.old.ranking.recommend import recommend
-from graphgauge.old.ranking.state import RankingState
-from graphgauge.old.ranking.topk import rank_topk
-from graphgauge.old.ranking.triples import known_answers, rank_triples
-from graphgauge.old.ranking.until import rank_until
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from graphgauge.ranking.evaluate import evaluate
+from graphgauge.ranking.numbers import average_precision, hits_at_k, mrr, ranks, roc_auc
+from graphgauge.ranking.queries import Queries
+
+if TYPE_CHECKING:
+    from graphgauge.ranking.beyond import Catalog
+    from graphgauge.ranking.negative_sampling import Negatives, negatives
+    from graphgauge.ranking.recommender import recommend
+    from graphgauge.ranking.state import BinnedAUC, RankingState
+    from graphgauge.ranking.until import evaluate_until
+
+# Names that are loaded when they are first used, with the modules that have them.
+_LATER = {
+    "BinnedAUC": "state",
+    "Catalog": "beyond",
+    "Negatives": "negative_sampling",
+    "RankingState": "state",
+    "evaluate_until": "until",
+    "negatives": "negative_sampling",
+    "recommend": "recommender",
+}
 
 __all__ = [
+    "BinnedAUC",
     "Catalog",
-    "Items",
-    "ListItems",
     "Negatives",
+    "Queries",
     "RankingState",
     "average_precision",
-    "compare",
     "evaluate",
-    "evaluate_files",
+    "evaluate_until",
     "hits_at_k",
-    "known_answers",
     "mrr",
     "negatives",
-    "rank_all",
-    "rank_topk",
-    "rank_triples",
-    "rank_until",
     "ranks",
     "recommend",
     "roc_auc",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(importlib.import_module(f"graphgauge.ranking.{_LATER[name]}"), name)
+    raise AttributeError(f"module 'graphgauge.ranking' has no attribute {name!r}")

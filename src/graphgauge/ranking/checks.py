@@ -192,8 +192,8 @@ def duplicated_queries(test_edges: Any) -> Evidence:
     "known-positives-as-negatives",
     family="ranking",
     severity="error",
-    message="{share:.1%} of the queries have a true edge among their negatives ({count} in all): a model that knows "
-    "it is penalised",
+    message="{share:.1%} of the queries have a true edge among their negatives ({count} in all, and {turned} that are "
+    "true in the other direction): a model that knows it is penalised",
     remedy="Filter the negatives by all known edges (training, validation, test).",
 )
 def known_positives_as_negatives(
@@ -204,11 +204,39 @@ def known_positives_as_negatives(
     test, targets = lists[0], _targets(neg_targets, len(lists[0]))
     if any(each.repeats > _EVENTS for each in lists):
         return None
+    true, turned = _true(test, targets, Edges.joined(lists))
+    share = float(true.any(axis=1).mean()) if len(test) else 0.0
+    if share < _FEW:
+        return None
+    return {"share": share, "count": int(true.sum()), "turned": int(turned.sum())}
+
+
+@check(
+    "reversed-positives-as-negatives",
+    family="ranking",
+    message="{share:.1%} of the queries have a negative that is a true edge in the other direction ({count} in all)",
+    remedy="If edges have no direction, draw negatives with directed=False; otherwise this is as it should be.",
+)
+def reversed_positives_as_negatives(
+    test_edges: Any, neg_targets: Any, train_edges: Any = None, known_edges: Any = None
+) -> Evidence:
+    """Negatives are true edges if direction is left out of account."""
+    lists = list(Edges.all_of(test_edges=test_edges, train_edges=train_edges, known_edges=known_edges).values())
+    test, targets = lists[0], _targets(neg_targets, len(lists[0]))
+    if any(each.repeats > _EVENTS for each in lists):
+        return None
+    _, turned = _true(test, targets, Edges.joined(lists))
+    share = float(turned.any(axis=1).mean()) if len(test) else 0.0
+    return {"share": share, "count": int(turned.sum())} if share >= _FEW else None
+
+
+def _true(test: Edges, targets: AnyArray, known: Edges) -> tuple[Mask, Mask]:
+    """Which negatives are known edges, and which are only if they are turned around."""
     width = targets.shape[1]
     asked = Edges(np.repeat(test.head, width), np.repeat(test.relation, width), targets.reshape(-1))
-    true = asked.among(Edges.joined(lists)).reshape(targets.shape)
-    share = float(true.any(axis=1).mean()) if len(test) else 0.0
-    return {"share": share, "count": int(true.sum())} if share >= _FEW else None
+    true = asked.among(known)
+    turned = asked.reversed.among(known) & ~true
+    return true.reshape(targets.shape), turned.reshape(targets.shape)
 
 
 @check(

@@ -19,6 +19,7 @@ from graphgauge.core.metric import Metric
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.registry import Chosen, find, select
 from graphgauge.core.result import Result
+from graphgauge.protocols import under_protocols
 from graphgauge.ranking.beyond import of_catalog, require_catalog
 from graphgauge.ranking.counts import Counts
 from graphgauge.ranking.lists import Lists
@@ -40,6 +41,7 @@ OF_POOL = ("pooled_hits", "roc_auc", "average_precision", "mrr")
 _OF_CUT = {"ties": "in the order of the lists", "beyond the lists": "a right item there is not found"}
 
 
+@under_protocols("ranking")
 def evaluate(
     pos_scores: Any,
     neg_scores: Any = None,
@@ -56,6 +58,7 @@ def evaluate(
     ties: str = "realistic",
     metrics: Sequence[str | Metric] | str | None = None,
     confidence: float = 0.95,
+    protocol: str | None = None,
 ) -> Evaluation:
     """Rank every positive among its negatives and compute metrics with intervals and chance levels.
 
@@ -75,6 +78,8 @@ def evaluate(
         Keys, metrics that were declared, or "all"; without it the headline metrics.
     confidence
         Level of the intervals.
+    protocol
+        The name of a benchmark, such as "ogbl-collab", whose metrics and tie rule are used.
 
     Returns
     -------
@@ -111,7 +116,9 @@ def queries_of(pos_scores: Any, neg_scores: Any, options: Mapping[str, Any]) -> 
         return Queries.from_scores(pos_scores, neg_scores, **options)
     defaults = {"minus_inf": "rank", "nan": "raise"}
     named = {"neg_scores": neg_scores, **options}
-    for name in (name for name, value in named.items() if value is not None and defaults.get(name) != value):
+    for name, value in named.items():
+        if value is None or (name in defaults and value == defaults[name]):
+            continue
         raise OptionError(f"a Queries takes no {name}", fix="Give it to the constructor of the Queries.").about(name)
     return pos_scores
 
@@ -127,7 +134,7 @@ def evaluation_of(
     others: Callable[[int], Mapping[str, Any]] | None = None,
 ) -> Evaluation:
     """The metrics of counts, of which options are checked before anything is counted."""
-    one_of("tie rule", ties, TIES)
+    one_of("ties", ties, TIES)
     confidence, ks = confidence_level(confidence), _cutoffs(k)
     names, macro_keys = _split_macro(metrics)
     counts = counted() if callable(counted) else counted
@@ -221,7 +228,7 @@ def _named_params(names: Any) -> list[dict[str, Any]]:
 
 def _known(chosen: list[Chosen], named: bool, counts: Counts) -> tuple[list[Chosen], dict[str, str]]:
     """The metrics that follow from the places that are known, and why the others are left out."""
-    if counts.depth is None:
+    if counts.depth is None or not len(counts):
         return chosen, {}
     kept: list[Chosen] = []
     skipped = {}

@@ -93,7 +93,7 @@ def ranks(pos_scores: Any, neg_scores: Any, *, ties: str = "realistic", **option
     >>> ranking.ranks([0.5, 0.9], [[0.7, 0.1], [0.1, 0.2]]).tolist()
     [2.0, 1.0]
     """
-    one_of("tie rule", ties, TIES)
+    one_of("ties", ties, TIES)
     queries = queries_of(pos_scores, neg_scores, options)
     counts, kept = queries.count_rows(slice(0, queries.n))
     found = np.full(queries.n, np.nan)
@@ -146,7 +146,7 @@ def average_precision(pos_scores: Any, neg_scores: Any) -> float:
 
 
 def _ranks(pos_scores: Any, neg_scores: Any, ties: str, options: Mapping[str, Any]) -> Ranks:
-    one_of("tie rule", ties, TIES)
+    one_of("ties", ties, TIES)
     return Ranks.of(queries_of(pos_scores, neg_scores, options).count(), ties)
 
 

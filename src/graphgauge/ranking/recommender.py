@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.errors import OptionError
+from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.metric import Metric
 from graphgauge.ranking.beyond import Catalog
@@ -28,7 +28,7 @@ def recommend(
     minus_inf: str | None = None,
     catalog: Any = None,
     names: Any = None,
-    k: Sequence[int] | int = 10,
+    k: Sequence[int] | int = (10,),
     ties: str = "realistic",
     metrics: Sequence[str | Metric] | str | None = None,
     confidence: float = 0.95,
@@ -69,6 +69,8 @@ def recommend(
     >>> ev["recall@1"].value
     0.5
     """
+    if isinstance(score, str):
+        one_of("score", score, ("dot", "l1", "l2"))
     if items is None and score != "dot":
         raise OptionError("score needs items", fix="Pass embeddings of users and of items.")
     scorer = scorer_of(None, None, scores, "dot") if items is None else scorer_of(scores, items, None, score)

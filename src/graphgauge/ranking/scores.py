@@ -90,8 +90,8 @@ def from_scores(
 
 
 def _is_ragged(neg: Any) -> bool:
-    """Whether negatives are a list of arrays, such as TGB's evaluators take."""
-    return isinstance(neg, list) and len(neg) > 0 and all(np.ndim(row) == 1 for row in neg)
+    """Whether negatives are a list of arrays of different lengths, such as TGB's evaluators take."""
+    return isinstance(neg, list) and all(np.ndim(row) == 1 for row in neg) and len({len(row) for row in neg}) > 1
 
 
 def _pair(neg: tuple[Any, ...]) -> tuple[Any, Any]:

@@ -16,8 +16,9 @@ import numpy as np
 
 from graphgauge.core.archive import read_archive, write_archive
 from graphgauge.core.arrays import AnyArray, as_numeric, refuse_nan, require_shape
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.core.result import Result
 from graphgauge.core.types import Floats, Ints
 from graphgauge.protocols import under_protocols
@@ -26,7 +27,7 @@ from graphgauge.ranking.evaluate import evaluation_of, queries_of
 from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import Queries
-from graphgauge.ranking.scores import PoolQueries
+from graphgauge.ranking.scores import MINUS_INF, PoolQueries
 
 # Queries without ids are kept one by one up to this many, and beyond it as cells of those that count the same.
 _SINGLE = 1 << 24
@@ -44,7 +45,7 @@ class RankingState:
     pooled
         Keep all scores, too: for `roc_auc`, `average_precision` and `pooled_hits@k`.
     minus_inf, nan
-        As in `evaluate`, for all batches.
+        As in `Queries.from_scores`, for every batch of scores.
 
     Examples
     --------
@@ -63,7 +64,7 @@ class RankingState:
         if shard is not None and not isinstance(shard, str):
             raise OptionError(f"shard is {shard!r:.60}", fix="Give its name, such as the path of its file.")
         self.pooled = pooled
-        self._reading = {"minus_inf": minus_inf, "nan": nan}
+        self._rules = {"minus_inf": one_of("minus_inf", minus_inf, MINUS_INF), "nan": nan_policy(nan)}
         self._shard = shard
         self.reset()
 
@@ -91,13 +92,17 @@ class RankingState:
     ) -> RankingState:
         """Count one batch: scores as in `evaluate`, or any `Queries`.
 
-        With `start`, the number of its first query among all, the batch is a part of its own, of that name. In the form
-        with one pool, positives and negatives add up over all batches.
+        In the form with one pool, positives and negatives add up over all batches. A batch whose first query is number
+        `start` of all is a part of its own, which is refused a second time.
         """
-        reading = {} if isinstance(pos_scores, Queries) else self._reading
-        queries = queries_of(pos_scores, neg_scores, {**reading, **options})
+        if not isinstance(pos_scores, Queries):
+            options = self._rules | options
+        queries = queries_of(pos_scores, neg_scores, options)
         self._require_alike(isinstance(queries, PoolQueries))
-        name = self._name if start is None else f"{start:020d}"
+        # Numbers of one length are in order as texts, too.
+        name = self._name if start is None else f"from {whole_number('start', start):015d}"
+        if start is not None and name in self.shards:
+            raise InputError(f"the queries from number {start:,} on were counted before", fix="Count each part once.")
         if isinstance(queries, PoolQueries):
             known = self._shared.get(name)
             self._shared[name] = queries if known is None else _one_pool([known, queries])
@@ -282,6 +287,9 @@ def _pooled(parts: list[Pooled]) -> Pooled:
     starts = np.cumsum([0] + [len(part.neg) for part in parts[:-1]])
     offsets = [part.offsets[1:] + start for part, start in zip(parts, starts, strict=True) if part.offsets is not None]
     cluster = [part.cluster for part in parts if part.cluster is not None]
+    if cluster and first.over == "queries":  # each part has numbered its own
+        sizes = [int(each.max(initial=-1)) + 1 for each in cluster[:-1]]
+        cluster = [each + shift for each, shift in zip(cluster, np.cumsum([0, *sizes]), strict=True)]
     return Pooled(
         np.concatenate([part.pos for part in parts]),
         np.concatenate([part.neg for part in parts]),

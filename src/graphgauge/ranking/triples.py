@@ -87,7 +87,7 @@ def from_triples(
     """What `Queries.from_triples` describes; `about` are groups, cluster and weights."""
     chosen = (sides,) if isinstance(sides, str) else tuple(sides)
     for side in chosen:
-        one_of("side", side, SIDES)
+        one_of("sides", side, SIDES)
     if not chosen or len({*chosen}) < len(chosen):
         raise OptionError("each side once, at least one", fix='For example sides=("head", "tail").')
     by_name = TripleNames.of(names)

@@ -100,7 +100,7 @@ def evaluate_until(
     >>> ev.gate("mrr >= 0.3").passed, ev["mrr"].n < 3000
     (True, True)
     """
-    one_of("tie rule", ties, TIES)
+    one_of("ties", ties, TIES)
     alpha, seed = 1 - confidence_level(confidence), whole_number("seed", seed)
     most = None if max_queries is None else whole_number("max_queries", max_queries, 1)
     if against is not None and len(against) != len(queries):

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphgauge import ranking, stats
+from graphgauge import stats
 from graphgauge.core.errors import InputError
+from graphgauge.old import ranking
 from graphgauge.old.core.schema import write_result
 
 

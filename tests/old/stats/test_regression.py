@@ -10,8 +10,9 @@ import pytest
 from scipy import stats as scipy_stats
 from tests.sealed import write_sealed
 
-from graphgauge import ranking, stats
+from graphgauge import stats
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.old import ranking
 from graphgauge.old.core.result import Evaluation
 from graphgauge.old.core.schema import read_content, write_result
 from graphgauge.old.stats import gate

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.old.ranking import brute
-from tests.old.ranking.brute import Query
+from tests.ranking import brute
+from tests.ranking.brute import Query
 
-from graphgauge import ranking
-from graphgauge.old.core.metric import find, metrics
-from graphgauge.old.core.result import Evaluation
-from graphgauge.old.ranking.evaluate import POSITIVES_AND_QUERIES
-from graphgauge.old.ranking.ties import TIES
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.registry import find, metrics
+from graphgauge.ranking.counts import Met
+from graphgauge.ranking.evaluate import evaluate
+from graphgauge.ranking.numbers import average_precision, hits_at_k, mrr, ranks, roc_auc
+from graphgauge.ranking.queries import Queries
+from graphgauge.ranking.ties import TIES
 
 K = (1, 2, 4)
 RANKED = [metric.name for metric in metrics("ranking") if "ranks" in metric.needs]
@@ -34,13 +37,18 @@ def parts(queries: list[Query]) -> tuple[np.ndarray, list[list[float]]]:
     return positives, [[score for score, label in query if not label] for query in queries]
 
 
-def ragged(queries: list[Query]) -> dict[str, object]:
+def ragged(queries: list[Query], **options: Any) -> Queries:
     positives, negatives = parts(queries)
     flat = np.array([score for row in negatives for score in row])
-    return {"pos_scores": positives, "neg_scores": flat, "offsets": np.cumsum([0, *map(len, negatives)])}
+    return Queries.from_scores(positives, (flat, np.cumsum([0, *map(len, negatives)])), **options)
 
 
-def masked(queries: list[Query]) -> dict[str, object]:
+def listed(queries: list[Query], **options: Any) -> Queries:
+    positives, negatives = parts(queries)
+    return Queries.from_scores(positives, [np.array(row) for row in negatives], **options)
+
+
+def masked(queries: list[Query], **options: Any) -> Queries:
     """Padded to the left and right with what must not be looked at."""
     positives, negatives = parts(queries)
     width = max(map(len, negatives)) + 2
@@ -48,14 +56,14 @@ def masked(queries: list[Query]) -> dict[str, object]:
     for row, values in enumerate(negatives):
         columns = slice(row % 3, row % 3 + len(values)) if row % 3 + len(values) <= width else slice(0, len(values))
         neg[row, columns], mask[row, columns] = values, True
-    return {"pos_scores": positives, "neg_scores": neg, "mask": mask}
+    return Queries.from_scores(positives, neg, mask=mask, **options)
 
 
-def flat(queries: list[Query]) -> dict[str, object]:
+def flat(queries: list[Query], **options: Any) -> Queries:
     rows = [(score, label, number) for number, query in enumerate(queries) for score, label in query]
     rows = rows[::2] + rows[1::2]  # candidates of one query need not stand together
     columns = list(zip(*rows, strict=True))
-    return {"scores": np.array(columns[0]), "labels": np.array(columns[1]), "queries": np.array(columns[2])}
+    return Queries.from_lists(*map(np.array, columns), **options)
 
 
 def assert_equal(evaluation: Evaluation, names: list[str], expected: object, queries: list[Query], ties: str) -> None:
@@ -71,16 +79,15 @@ def assert_equal(evaluation: Evaluation, names: list[str], expected: object, que
 )
 def test_every_metric_is_defined_here_too(names: list[str], table: str) -> None:
     missing = sorted(set(names) - set(getattr(brute, table)))
-    assert not missing, f"add the definition of {', '.join(missing)} to {table} in tests/old/ranking/brute.py"
+    assert not missing, f"add the definition of {', '.join(missing)} to {table} in tests/ranking/brute.py"
 
 
 @rules
-@pytest.mark.parametrize("form", [ragged, masked, flat])
+@pytest.mark.parametrize("form", [ragged, listed, masked, flat])
 @given(queries=st.lists(single, min_size=1, max_size=5))
-def test_one_positive_a_query(form: object, ties: str, queries: list[Query]) -> None:
-    inputs = form(queries)  # type: ignore[operator]
+def test_one_positive_a_query(form: Any, ties: str, queries: list[Query]) -> None:
     names = [name for name in RANKED if form is not flat or name != "ndcg"]  # whole lists have their own nDCG
-    evaluation = ranking.evaluate(**inputs, ties=ties, k=K, metrics=names)
+    evaluation = evaluate(form(queries), ties=ties, k=K, metrics=names)
     assert_equal(evaluation, names, brute.ranked, queries, ties)
 
 
@@ -94,26 +101,20 @@ def test_matrix(ties: str, width: int, data: st.DataObject) -> None:
     ]
     positives, negatives = parts(queries)
     neg = np.array(negatives).reshape(len(queries), width)
-    assert_equal(ranking.evaluate(positives, neg, ties=ties, k=K, metrics=RANKED), RANKED, brute.ranked, queries, ties)
-    single_state = ranking.RankingState()
-    for row in range(len(queries)):  # one query at a time goes a shorter way
-        single_state.update(positives[row : row + 1], neg[row : row + 1])
-    assert_equal(single_state.evaluate(ties=ties, k=K), RANKED, brute.ranked, queries, ties)
-    assert ranking.mrr(positives, neg, ties=ties) == pytest.approx(float(brute.ranked("mrr", 0, queries, ties)))
-    assert ranking.hits_at_k(positives, neg, k=2, ties=ties) == pytest.approx(
-        float(brute.ranked("hits", 2, queries, ties))
-    )
-    ranks = [float(brute.ranked("mean_rank", 0, [query], ties)) for query in queries]
-    assert ranking.ranks(positives, neg, ties=ties).tolist() == pytest.approx(ranks)
+    assert_equal(evaluate(positives, neg, ties=ties, k=K, metrics=RANKED), RANKED, brute.ranked, queries, ties)
+    assert mrr(positives, neg, ties=ties) == pytest.approx(float(brute.ranked("mrr", 0, queries, ties)))
+    assert hits_at_k(positives, neg, k=2, ties=ties) == pytest.approx(float(brute.ranked("hits", 2, queries, ties)))
+    places = [float(brute.ranked("mean_rank", 0, [query], ties)) for query in queries]
+    assert ranks(positives, neg, ties=ties).tolist() == pytest.approx(places)
 
 
 @rules
 @given(queries=st.lists(several, min_size=1, max_size=4))
 def test_several_positives_a_query(ties: str, queries: list[Query]) -> None:
-    evaluation = ranking.evaluate(**flat(queries), ties=ties, k=K, metrics=LISTED)
+    evaluation = evaluate(flat(queries), ties=ties, k=K, metrics=LISTED)
     assert_equal(evaluation, LISTED, brute.lists, queries, ties)
     names = [name for name in RANKED if name != "ndcg"]
-    evaluation = ranking.evaluate(**flat(queries), ties=ties, k=K, metrics=names)
+    evaluation = evaluate(flat(queries), ties=ties, k=K, metrics=names)
     alone = [part for query in queries for part in brute.split(query)]
     assert_equal(evaluation, names, brute.ranked, alone, ties)
 
@@ -125,7 +126,7 @@ graded = st.lists(st.tuples(scores, st.sampled_from([0, 0, 1, 2, 3.5])), min_siz
 @given(queries=st.lists(graded, min_size=1, max_size=3))
 def test_graded_relevance(ties: str, queries: list[list[tuple[float, float]]]) -> None:
     gains = {"ndcg": lambda grade: grade, "ndcg_exp": lambda grade: 2**grade - 1}
-    found = ranking.evaluate(**flat(queries), ties=ties, k=K, metrics=list(gains))  # type: ignore[arg-type]
+    found = evaluate(flat(queries), ties=ties, k=K, metrics=list(gains))  # type: ignore[arg-type]
     for name, gain in gains.items():
         for k in K:
             want = brute.graded(gain, k, queries, ties)
@@ -135,19 +136,19 @@ def test_graded_relevance(ties: str, queries: list[list[tuple[float, float]]]) -
 @given(queries=st.lists(several, min_size=1, max_size=4))
 def test_pooled_lists(queries: list[Query]) -> None:
     """Queries without a positive are left out, here too."""
-    evaluation = ranking.evaluate(**flat(queries), k=K, metrics=POOLED)
+    evaluation = evaluate(flat(queries), k=K, metrics=POOLED)
     used = [query for query in queries if any(label for _, label in query)]
     assert_equal(evaluation, POOLED, lambda key, k, given, _: brute.pooled(key, k, given), used, "")
 
 
 @pytest.mark.parametrize("form", [ragged, masked])
 @given(queries=st.lists(single, min_size=1, max_size=5))
-def test_pooled(form: object, queries: list[Query]) -> None:
-    evaluation = ranking.evaluate(**form(queries), k=K, metrics=POOLED)  # type: ignore[operator]
+def test_pooled(form: Any, queries: list[Query]) -> None:
+    evaluation = evaluate(form(queries), k=K, metrics=POOLED)  # type: ignore[operator]
     assert_equal(evaluation, POOLED, lambda key, k, given, _: brute.pooled(key, k, given), queries, "")
     positives, negatives = parts(queries)
     together = [score for row in negatives for score in row]
-    for function, key in ((ranking.roc_auc, "roc_auc"), (ranking.average_precision, "average_precision")):
+    for function, key in ((roc_auc, "roc_auc"), (average_precision, "average_precision")):
         want = float(brute.pooled(key, 0, queries))
         assert function(positives, np.array(together)) == pytest.approx(want, rel=1e-13, nan_ok=True)
 
@@ -166,16 +167,19 @@ def test_nan_omitted_is_as_if_it_were_not_there(ties: str, queries: list[Query],
         elif not lost[0]:
             lost_candidates += sum(lost)
             kept.append([item for item, gone in zip(query, lost, strict=True) if not gone])
-    notes = [f"{lost_queries} queries dropped: their positive's score is NaN"] if lost_queries else []
-    notes += [f"{emptied} queries dropped: the scores of all their negatives are NaN"] if emptied else []
-    notes += [f"{lost_candidates} candidates dropped: their score is NaN"] if lost_candidates else []
     names = [name for name in RANKED if name != "ndcg"]
-    for form in (ragged, masked, flat):
-        inputs = form(spoiled)
-        groups = {"query": inputs["queries"] if form is flat else np.arange(len(queries))}
-        evaluation = ranking.evaluate(**inputs, nan="omit", ties=ties, k=K, metrics=names, groups=groups)
-        whole = {key: result for key, result in evaluation.items() if "macro" not in result.params}
-        assert_equal(whole, names, brute.ranked, kept, ties)  # type: ignore[arg-type]
+    for form in (ragged, listed, masked, flat):
+        asked = form(spoiled, nan="omit")
+        evaluation = evaluate(asked, ties=ties, k=K, metrics=names)
+        assert_equal(evaluation, names, brute.ranked, kept, ties)
         assert evaluation["mrr"].n == len(kept)
-        own = [POSITIVES_AND_QUERIES] if form is flat else []
-        assert list(evaluation.notes) == own + notes
+        assert asked.count().met == Met(
+            unscored=lost_queries, emptied=emptied, missing=lost_candidates, lowest=lowest(kept)
+        )
+        groups = {"query": np.arange(len(queries))}
+        found = form(spoiled, nan="omit", groups=groups).count()
+        assert len(found.labels.groups["query"]) == len(kept)
+
+
+def lowest(queries: list[Query]) -> int:
+    return sum(score == -math.inf and not label for query in queries for score, label in query)

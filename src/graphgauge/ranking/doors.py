@@ -1,0 +1,336 @@
+"""The doors of rankings: which files become which arguments of the library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from graphgauge.core.door import CONFIDENCE, METRICS, NAN, PROTOCOL, SEED, Door, Input, Option
+from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.ranking.evaluate import evaluate
+from graphgauge.ranking.queries import Queries
+
+_HERE = "graphgauge.ranking.doors"
+_IDS = Input("ids", "Names of the queries, by which evaluations are compared.", "labels", along=True)
+_GROUPS = Input(
+    "groups", "Labels of the queries to break results down by, as AXIS=FILE.", "labels", many="named", along=True
+)
+_CLUSTER = Input("cluster", "Labels: queries with the same one err together.", "labels", along=True)
+_WEIGHTS = Input("weights", "How much each query counts.", along=True)
+_KNOWN = Input("known", "Other right answers of each query, which are no candidates.", "set")
+_CATALOG = Input("catalog", "What is known of the items: popularity, categories, embeddings.", "table")
+_K = Option("k", tuple[int, ...], (1, 3, 10), "Cut-offs of hits@k and other metrics.", 1)
+_TIES = Option(
+    "ties",
+    Literal["realistic", "optimistic", "pessimistic", "expected"],
+    "realistic",
+    "How equal scores rank.",
+)
+_MINUS_INF = Option("minus_inf", Literal["rank", "exclude"], "rank", "What a negative at −inf is.")
+
+SCORES = Door(
+    "",
+    "Right answers, each among the negatives of its query, or all among one pool.",
+    "graphgauge.ranking:evaluate",
+    inputs=(
+        Input("pos_scores", "Scores of the right answers, one per query.", required=True, many="parts"),
+        Input(
+            "neg_scores",
+            "Their negatives: a row per query, an .npz of values and offsets, or one pool.",
+            "ragged",
+            required=True,
+            many="parts",
+        ),
+        Input("mask", "Which cells of the negatives are used (true or false).", along=True),
+        Input("negatives", "The negatives that were scored, of `ranking negatives`.", f"{_HERE}:read_negatives"),
+        _IDS,
+        _GROUPS,
+        _CLUSTER,
+        _WEIGHTS,
+    ),
+    options=(_K, _TIES, _MINUS_INF, NAN),
+    common=(METRICS, CONFIDENCE, PROTOCOL),
+    of_state=("minus_inf", "nan"),
+    example="graphgauge ranking --pos-scores pos.npy --neg-scores neg.npy",
+)
+
+LISTS = Door(
+    "lists",
+    "Candidate lists with any number of right answers: a score, a label and a query for each candidate.",
+    f"{_HERE}:evaluate_lists",
+    inputs=(
+        Input("scores", "One score per candidate.", required=True),
+        Input("labels", "0 for wrong answers, 1 or a grade above 0 for right ones.", required=True),
+        Input("queries", "The query of each candidate.", "labels", required=True),
+        _GROUPS,
+        _CLUSTER,
+        _WEIGHTS,
+    ),
+    options=(_K, _TIES, _MINUS_INF, NAN),
+    example="graphgauge ranking lists --scores scores.npy --labels labels.npy --queries queries.npy",
+)
+
+TOPK = Door(
+    "topk",
+    "Lists of the first items of each query, best first.",
+    f"{_HERE}:evaluate_topk",
+    inputs=(
+        Input("indices", "Items, a row per query; −1 for empty places at the end.", required=True),
+        Input("targets", "The right items of each query.", "set", required=True),
+        _KNOWN,
+        _CATALOG,
+        _IDS,
+        _GROUPS,
+        _CLUSTER,
+        _WEIGHTS,
+    ),
+    options=(_K, Option("n_items", int | None, None, "How many items there are, for levels of chance.", 1)),
+    example="graphgauge ranking topk --indices lists.npy --targets test.npz",
+)
+
+RECOMMEND = Door(
+    "recommend",
+    "Items of a test set, ranked for each user among all items that are not known from training.",
+    "graphgauge.ranking:recommend",
+    inputs=(
+        Input("scores", "A row of scores of all items per user; or embeddings of the users.", required=True),
+        Input("items", "Embeddings of the items, if scores are embeddings."),
+        Input("test", "The items to be found: pairs of user and item, or a set per user.", "set", required=True),
+        Input("known", "The items of training, which are no candidates, likewise.", "set"),
+        _CATALOG,
+        _IDS,
+        _GROUPS,
+        _CLUSTER,
+        _WEIGHTS,
+    ),
+    options=(
+        Option("k", tuple[int, ...], (10,), "Cut-offs of recall@k and other metrics.", 1),
+        _TIES,
+        Option("score", Literal["dot", "l1", "l2"], "dot", "How embeddings are scored."),
+        Option("minus_inf", Literal["rank", "exclude"] | None, None, "What a score of −inf is; an error without it."),
+    ),
+    example="graphgauge ranking recommend --scores scores.npy --test test.npy --known train.npz",
+)
+
+ENTITIES = Door(
+    "entities",
+    "Right answers among all entities, from embeddings or a matrix of scores.",
+    f"{_HERE}:evaluate_entities",
+    inputs=(
+        Input("targets", "The right entities of each query.", "set", required=True),
+        Input("queries", "Embeddings of the queries."),
+        Input("entities", "Embeddings of all entities."),
+        Input("scores", "In place of embeddings: a row of scores of all entities per query."),
+        _KNOWN,
+        Input("candidates", "The only candidates of each query.", "set"),
+        _CATALOG,
+        _IDS,
+        _GROUPS,
+        _CLUSTER,
+    ),
+    options=(
+        _K,
+        _TIES,
+        Option("score", Literal["dot", "l1", "l2"], "dot", "How embeddings are scored."),
+        Option("minus_inf", Literal["rank", "exclude"] | None, None, "What a score of −inf is; an error without it."),
+    ),
+    example="graphgauge ranking entities --queries q.npy --entities e.npy --targets targets.npy",
+)
+
+TRIPLES = Door(
+    "triples",
+    "Heads and tails of the triples of a knowledge graph among all entities.",
+    f"{_HERE}:evaluate_triples",
+    inputs=(
+        Input("triples", "Head, relation and tail, a row per triple.", required=True),
+        Input("entities", "Embeddings of all entities.", required=True),
+        Input("relations", "Embeddings of all relations.", required=True),
+        Input("known", "True triples, whose answers are no candidates.", many="parts"),
+        _GROUPS,
+        _WEIGHTS,
+    ),
+    options=(
+        Option("score", Literal["distmult", "l1", "l2"], "distmult", "How triples are scored; l1 and l2 as TransE."),
+        Option("sides", tuple[Literal["head", "tail"], ...], ("head", "tail"), "What is asked for."),
+        _K,
+        _TIES,
+    ),
+    common=(METRICS, CONFIDENCE, PROTOCOL),
+    example="graphgauge ranking triples --triples test.npy --entities e.npy --relations r.npy --known train.npy",
+)
+
+UNTIL = Door(
+    "until",
+    "Only as many queries as a precision or a decision needs.",
+    f"{_HERE}:evaluate_until",
+    inputs=(
+        Input("pos_scores", "Scores of the right answers, one per query.", required=True),
+        Input("neg_scores", "Scores of their negatives, a row per query.", "ragged", required=True),
+        Input("against_pos", "The same of a second model."),
+        Input("against_neg", "The same of a second model.", "ragged"),
+        Input("earlier", "Items of an earlier model, which predict the values.", "items"),
+        _GROUPS,
+        _CLUSTER,
+        Input("resume", "What an earlier run saved, to go on from.", "file"),
+    ),
+    options=(
+        Option("within", dict[str, str] | None, None, "Half-widths to reach, as KEY=WIDTH."),
+        Option("gates", tuple[str, ...], (), "Requirements to decide, such as 'mrr >= 0.3'."),
+        Option("average", str, "micro", "The mean over queries, or over the groups of an axis."),
+        Option("max_queries", int | None, None, "Read at most so many.", 1),
+        _TIES,
+        Option("save", Path | None, None, "Write what was read, to go on from."),
+    ),
+    common=(CONFIDENCE, SEED),
+    progress=True,
+    example="graphgauge ranking until --pos-scores pos.npy --neg-scores neg.npy --within mrr=0.01",
+)
+
+NEGATIVES = Door(
+    "negatives",
+    "Draw negatives of edges: once, from a seed, without known positives.",
+    f"{_HERE}:draw_negatives",
+    inputs=(
+        Input("edges", "The edges to rank: pairs, or head, relation and tail.", required=True),
+        Input("known", "Other true edges, which are left out.", many="parts"),
+        Input("history", "The edges before those to rank.", many="parts"),
+        Input("times", "The time of each edge: it is known to be true only then."),
+        Input("types", "The type of each node.", "labels"),
+    ),
+    options=(
+        Option("sampler", Literal["uniform", "degree", "historical", "inductive", "heart"], "uniform", "Which ones."),
+        Option("k", int, 100, "Negatives per edge.", 1),
+        Option("nodes", int | None, None, "Number of nodes; without it, what the edges show.", 1),
+        Option("side", Literal["tail", "head", "both"], "tail", "The end that is replaced."),
+        Option("among", Literal["all", "range", "type"], "all", "Which nodes are drawn."),
+        Option("undirected", bool, False, "An edge is true in both directions."),
+        Option("ratio", float, 0.5, "The share of historical or inductive negatives.", 0, 1),
+    ),
+    common=(SEED,),
+    product="negatives",
+    example="graphgauge ranking negatives --edges test.npy --known train.npy -o negatives.npz",
+)
+
+DOORS: tuple[Door, ...] = (SCORES, LISTS, TOPK, RECOMMEND, ENTITIES, TRIPLES, UNTIL, NEGATIVES)
+
+
+def evaluate_lists(
+    scores: Any,
+    labels: Any,
+    queries: Any,
+    *,
+    groups: Any = None,
+    cluster: Any = None,
+    weights: Any = None,
+    minus_inf: str = "rank",
+    nan: str = "raise",
+    **options: Any,
+) -> Evaluation:
+    """The door `lists`."""
+    about = {"groups": groups, "cluster": cluster, "weights": weights}
+    return evaluate(Queries.from_lists(scores, labels, queries, **about, minus_inf=minus_inf, nan=nan), **options)
+
+
+def evaluate_topk(
+    indices: Any, targets: Any, *, known: Any = None, catalog: Any = None, n_items: int | None = None, **options: Any
+) -> Evaluation:
+    """The door `topk`."""
+    about = {name: options.pop(name, None) for name in ("ids", "groups", "cluster", "weights")}
+    found = Queries.from_topk(indices, targets, known=known, n_items=n_items, catalog=catalog, **about)
+    return evaluate(found, **options)
+
+
+def evaluate_entities(
+    targets: Any,
+    *,
+    queries: Any = None,
+    entities: Any = None,
+    scores: Any = None,
+    known: Any = None,
+    candidates: Any = None,
+    catalog: Any = None,
+    score: Literal["dot", "l1", "l2"] = "dot",
+    minus_inf: str | None = None,
+    **options: Any,
+) -> Evaluation:
+    """The door `entities`."""
+    one_of("score", score, ("dot", "l1", "l2"))
+    about = {name: options.pop(name, None) for name in ("ids", "groups", "cluster")}
+    asked = Queries.from_embeddings(
+        queries,
+        entities,
+        targets=targets,
+        scores=scores,
+        score=score,
+        known=known,
+        candidates=candidates,
+        minus_inf=minus_inf,
+        catalog=catalog,
+        **about,
+    )
+    return evaluate(asked, **options)
+
+
+def evaluate_triples(
+    triples: Any,
+    entities: Any,
+    relations: Any,
+    *,
+    known: Any = None,
+    groups: Any = None,
+    weights: Any = None,
+    score: str = "distmult",
+    sides: Any = ("head", "tail"),
+    **options: Any,
+) -> Evaluation:
+    """The door `triples`."""
+    one_of("score", score, ("distmult", "l1", "l2"))
+    model = entities, relations
+    asked = Queries.from_triples(model, triples, known=known, score=score, sides=sides, groups=groups, weights=weights)
+    return evaluate(asked, **options)
+
+
+def evaluate_until(
+    pos_scores: Any,
+    neg_scores: Any,
+    *,
+    against_pos: Any = None,
+    against_neg: Any = None,
+    earlier: Any = None,
+    groups: Any = None,
+    cluster: Any = None,
+    within: dict[str, str] | None = None,
+    **options: Any,
+) -> Evaluation:
+    """The door `until`."""
+    from graphgauge.ranking.until import evaluate_until as until
+
+    queries = Queries.from_scores(pos_scores, neg_scores, groups=groups, cluster=cluster)
+    if (against_pos is None) != (against_neg is None):
+        missing = "against_pos" if against_pos is None else "against_neg"
+        raise InputError("a second model has both", where=missing, fix="Pass against_pos and against_neg.")
+    against = None if against_pos is None else Queries.from_scores(against_pos, against_neg)
+    widths = None if within is None else {key: _width(key, text) for key, text in within.items()}
+    return until(queries, against=against, assist=() if earlier is None else earlier, within=widths, **options)
+
+
+def _width(key: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{key} has the width {text!r:.60}, which is no number", where="within") from None
+
+
+def draw_negatives(edges: Any, *, known: Any = None, undirected: bool = False, **options: Any) -> Any:
+    """The door `negatives`."""
+    from graphgauge.ranking.negative_sampling import negatives
+
+    return negatives(edges, known=() if known is None else known, directed=not undirected, **options)
+
+
+def read_negatives(path: Path) -> Any:
+    """The negatives in a file."""
+    from graphgauge.ranking.negative_sampling import Negatives
+
+    return Negatives.load(path)

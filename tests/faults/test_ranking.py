@@ -1,0 +1,148 @@
+"""Faults of rankings that were found in use, each with a test of its kind: R32, R33, R37, R39, R41, R43, A31."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphgauge import Evaluation, ranking
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.finding import checks
+
+RNG = np.random.default_rng(3)
+POS, NEG = RNG.normal(1, 1, 60), RNG.normal(0, 1, (60, 20))
+KEYS = ["amri", "mrr", "adjusted_mrr", "hits@3"]
+
+
+def values(evaluation: Evaluation) -> dict[str, float]:
+    return {key: evaluation[key].value for key in KEYS}
+
+
+def test_r32_intervals_of_one_pool_hold_what_they_say() -> None:
+    """Both errors count: of 200 draws of positives and pool, about 95 % contain the value of the population."""
+    rng, held = np.random.default_rng(0), []
+    truth = ranking.mrr(rng.normal(2, 1, 4000), rng.normal(0, 1, 200_000)[:2000])
+    for _ in range(200):
+        interval = ranking.evaluate(rng.normal(2, 1, 100), rng.normal(0, 1, 2000), metrics="mrr")["mrr"].interval
+        held.append(interval is not None and interval.low <= truth <= interval.high)
+    assert np.mean(held) > 0.9
+
+
+@pytest.mark.parametrize("form", ["matrix", "ragged", "list", "lists", "pool"])
+def test_r33_negatives_at_minus_infinity_are_seen_in_every_form(form: str) -> None:
+    """As candidates they flatter what is adjusted for chance; left out, results are those of a mask."""
+    gone = RNG.random(NEG.shape) < 0.5
+    marked = np.where(gone, -np.inf, NEG)
+    names = np.repeat(np.arange(60), 21)
+    if form == "lists":
+        scores, labels = np.column_stack([POS, marked]).ravel(), np.tile([1] + [0] * 20, 60)
+
+        def asked(rule: str) -> ranking.Queries:
+            return ranking.Queries.from_lists(scores, labels, names, minus_inf=rule)
+    else:
+        inputs = {
+            "matrix": marked,
+            "ragged": (marked.ravel(), np.arange(0, 1201, 20)),
+            "list": [row[: 20 - place % 2] for place, row in enumerate(marked)],
+            "pool": marked.ravel(),
+        }
+
+        def asked(rule: str) -> ranking.Queries:
+            return ranking.Queries.from_scores(POS, inputs[form], minus_inf=rule)
+
+    flattering = ranking.evaluate(asked("rank"), metrics=KEYS)
+    (finding,) = [each for each in flattering.findings if each.check == "lowest-scores"]
+    assert finding.evidence["count"] == (
+        int(gone.sum()) if form != "list" else sum(gone[place, : 20 - place % 2].sum() for place in range(60))
+    )
+    right = ranking.evaluate(asked("exclude"), metrics=KEYS)
+    assert right["amri"].value < flattering["amri"].value
+    assert not [each for each in right.findings if each.check == "lowest-scores"]
+    if form in ("matrix", "ragged", "lists"):
+        assert values(right) == values(ranking.evaluate(POS, NEG, mask=~gone, metrics=KEYS))
+    if form == "pool":
+        assert values(right) == values(ranking.evaluate(POS, NEG[~gone], metrics=KEYS))
+    assert right.conventions["minus_inf"] == "exclude"
+
+
+def test_r37_a_default_evaluation_is_short() -> None:
+    found = ranking.evaluate(POS, NEG, groups={"relation": np.arange(60) % 4})
+    assert list(found) == ["mrr", "hits@1", "hits@3", "hits@10", "adjusted_mrr"]
+    assert found.by("relation")["relation"].tolist() == [0, 1, 2, 3, "macro"]
+    named = ranking.evaluate(POS, NEG, groups={"relation": np.arange(60) % 4}, metrics=["mrr", "mrr_macro_relation"])
+    assert list(named) == ["mrr", "mrr_macro_relation"]
+
+
+def test_r39_values_of_queries_come_back(tmp_path: Path) -> None:
+    found = ranking.evaluate(POS, NEG, ids=np.arange(60) + 7)
+    loaded = Evaluation.load(found.save(tmp_path / "result.json"))
+    assert loaded.per_item is not None
+    assert loaded.per_item.ids.tolist() == list(range(7, 67))
+    assert loaded.per_item["mrr"].tolist() == found.per_item["mrr"].tolist()
+
+
+def test_r41_lists_of_arrays_go_in_as_tgb_has_them() -> None:
+    rows = [NEG[place, : 3 + place % 17].astype(np.float32) for place in range(60)]
+    flat = np.concatenate(rows), np.cumsum([0, *map(len, rows)])
+    assert values(ranking.evaluate(POS, rows, metrics=KEYS)) == values(ranking.evaluate(POS, flat, metrics=KEYS))
+    with pytest.raises(InputError, match="found 59 rows for 60 positives"):
+        ranking.evaluate(POS, rows[:-1])
+
+
+def test_r43_messages_name_arguments_that_there_are() -> None:
+    for call, name in (
+        (lambda: ranking.evaluate(POS), "neg_scores"),
+        (lambda: ranking.evaluate(POS, NEG, mask=NEG), "mask"),
+        (lambda: ranking.evaluate(POS, NEG, minus_inf="drop"), "minus_inf"),
+        (lambda: ranking.evaluate(POS, (NEG.ravel(), np.arange(61))), "neg_scores"),
+    ):
+        with pytest.raises((InputError, OptionError)) as refusal:
+            call()
+        assert name in str(refusal.value)
+
+
+def test_r43_every_finding_is_said_once() -> None:
+    tied = ranking.evaluate(np.zeros(60), np.zeros((60, 9)), k=(9, 10, 11))
+    checks = [each.check for each in tied.findings]
+    assert len(checks) == len(set(checks)) <= 3
+
+
+def test_a31_negatives_that_are_true_in_the_other_direction_are_named() -> None:
+    test = np.array([[0, 1], [2, 3], [4, 5], [6, 7]])
+    negatives = np.array([[2], [8], [6], [8]])
+    train = np.array([[2, 0], [6, 4], [1, 9]])
+    materials = {"test_edges": test, "neg_targets": negatives, "train_edges": train}
+    names = ("known-positives-as-negatives", "reversed-positives-as-negatives")
+    found = {each.name: each.run(materials) for each in checks("ranking") if each.name in names}
+    assert found["known-positives-as-negatives"] is None
+    turned = found["reversed-positives-as-negatives"]
+    assert turned is not None
+    assert turned.evidence["count"] == 2
+    both = materials | {"known_edges": np.array([[0, 2]])}
+    (known,) = [each.run(both) for each in checks("ranking") if each.name == names[0]]
+    assert known is not None
+    assert "1 that are true in the other direction" in known.message
+
+
+OWN = '''
+from graphgauge import metric, ranking
+from graphgauge.core.metric import Exempt, NoChance
+from graphgauge.ranking.errors import of_mean
+laws = {"permutation": True, "merge": True, "monotone": True, "symmetry": Exempt("positives and negatives differ")}
+@metric("rbp", family="ranking", needs=("ranks",), direction="higher", bounds=(0, 1), unit="query",
+        chance=NoChance("nobody has worked it out"), interval=of_mean, laws=laws)
+def rbp(ranks, *, p=0.8):
+    """Rank-biased precision of one right answer."""
+    return ranks.estimate((1 - p) * p ** (ranks.rank - 1))
+print(ranking.evaluate([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]], metrics=["mrr", rbp])["rbp"].value)
+'''
+
+
+def test_a_metric_of_a_script_takes_ten_lines() -> None:
+    assert len(OWN.strip().splitlines()) <= 11
+    done = subprocess.run([sys.executable, "-c", OWN], capture_output=True, text=True, check=True)
+    assert float(done.stdout) == pytest.approx((0.2 + 0.2 * 0.8) / 2)
