@@ -118,4 +118,8 @@ def finish(table: Any, options: Mapping[str, Any], style: Mapping[str, Any] | No
             text = in_words(("missing", "truths", "design", "over", "direction", "datasets"), text, flag, hints=True)
         click.echo(text.rstrip("\n"))
 
+        for path in (output, figure):
+            if path is not None:
+                click.echo(f"wrote {path}", err=True)
+
     files_then_words(files, words)

@@ -14,7 +14,9 @@ from graphgauge.old import ranking
 from graphgauge.old.core.schema import write_result
 
 
-@pytest.mark.parametrize(("kind", "words"), [("pipe", "is missing"), ("gone", "is missing"), ("other", "has changed")])
+@pytest.mark.parametrize(
+    ("kind", "words"), [("pipe", "not a regular file"), ("gone", "no such file"), ("other", "has changed")]
+)
 @pytest.mark.parametrize("over", ["auto", "items"])
 def test_side_files(kind: str, words: str, over: str, tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
@@ -23,7 +25,7 @@ def test_side_files(kind: str, words: str, over: str, tmp_path: Path) -> None:
         found = ranking.evaluate(pos + number, neg, keep="items", metrics=["mrr"])
         found.run |= {"method": name, "dataset": "d", "seed": 0}
         write_result(found, tmp_path / f"{name}.json")
-    side = tmp_path / "new.kept.npz"
+    side = tmp_path / "new.items.npz"
     side.unlink()
     if kind == "pipe":
         os.mkfifo(side)
