@@ -168,3 +168,18 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
     np.savez(path, **content)
     with pytest.raises(InputError, match="was changed"):
         forecasting.ForecastState.load(path)
+
+
+def test_parts_of_wide_arrays_have_the_blocks_of_the_whole() -> None:
+    rng = np.random.default_rng(1)
+    y = rng.normal(size=(200, 1, 20_000)).astype("f4")
+    mean = y + rng.normal(size=y.shape).astype("f4")
+    expected = forecasting.evaluate(y, mean, metrics=["mae", "rmse"])
+    state = forecasting.ForecastState(metrics=["mae", "rmse"])
+    for first in (0, 77):
+        some = slice(first, 77 if first == 0 else 200)
+        state.update(y[some], mean[some], start=first)
+    found = state.evaluate()
+    for key in expected:
+        assert found[key].value == pytest.approx(expected[key].value, rel=1e-14)
+        assert tuple(found[key].interval) == pytest.approx(tuple(expected[key].interval), rel=1e-9)

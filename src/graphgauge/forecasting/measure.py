@@ -15,7 +15,7 @@ from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.forecasting.design import Design
 from graphgauge.forecasting.sample import Sample
-from graphgauge.forecasting.sums import FEW_BLOCKS, MOST_BLOCKS, Table, beside, grouped, most_blocks, shift_for
+from graphgauge.forecasting.sums import FEW_BLOCKS, Table, beside, grouped, most_blocks, shift_for, time_blocks
 
 _COUNTS = ("n", "nonzero", "bad_std")
 # Cells whose terms are computed one by one, at once.
@@ -32,7 +32,8 @@ class Sums:
 
     def merged(self, other: Sums) -> Sums:
         """The sums of both parts, in their order in time."""
-        most = most_blocks(self.design.horizons), most_blocks(self.design.nodes, FEW_BLOCKS)
+        horizons, nodes = self.design.horizons, self.design.nodes
+        most = time_blocks(horizons, nodes), most_blocks(nodes, FEW_BLOCKS)
         by_horizon, by_node = (
             self.by_horizon.merged(other.by_horizon, most[0]),
             self.by_node.merged(other.by_node, most[1]),
@@ -51,7 +52,7 @@ class Frame:
     @classmethod
     def of(cls, sample: Sample, first: int) -> Frame:
         steps, horizons, nodes = sample.shape
-        shift = shift_for(first, steps, most_blocks(horizons, MOST_BLOCKS))
+        shift = shift_for(first, steps, time_blocks(horizons, nodes))
         return cls(first, shift, max(shift, shift_for(first, steps, most_blocks(nodes, FEW_BLOCKS))))
 
     def pieces(self, steps: int) -> Iterator[tuple[slice, Ints]]:

@@ -17,7 +17,7 @@ from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.forecasting.design import Design
 from graphgauge.forecasting.measure import Frame
 from graphgauge.forecasting.sample import Sample
-from graphgauge.forecasting.sums import MOST_BLOCKS, Table
+from graphgauge.forecasting.sums import Table, time_blocks
 
 _GAUSSIAN = 100
 # Probabilities at which shares are computed.
@@ -41,7 +41,8 @@ class Positions:
     by_node: Floats
 
     def merged(self, other: Positions) -> Positions:
-        by_block = self.by_block.merged(other.by_block, MOST_BLOCKS)
+        most = time_blocks(self.by_horizon.shape[1], self.by_node.shape[1])
+        by_block = self.by_block.merged(other.by_block, most)
         return Positions(by_block, self.by_horizon + other.by_horizon, self.by_node + other.by_node)
 
 
@@ -72,7 +73,7 @@ def _of_gaussians(sample: Sample, design: Design, first: int) -> Positions:
             _core.add_positions(part.y, part.mean, part.std, part.mask, gaussian_edges(), counts, by_node)
         by_horizon[0] += counts.sum(axis=0)
         parts.append(_table(blocks, frame.shift, _whole(counts.sum(axis=1))))
-    by_block = reduce(lambda one, two: one.merged(two, MOST_BLOCKS), parts)
+    by_block = reduce(lambda one, two: one.merged(two, 1 << 62), parts)
     return Positions(by_block, by_horizon, _whole(by_node))
 
 

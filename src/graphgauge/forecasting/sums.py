@@ -19,12 +19,19 @@ from graphgauge.core.types import AnyArray, Floats, Ints
 # Blocks of one group: intervals need the slow movements of errors, not every step. Of many groups fewer are kept; with
 # less than 64 blocks a group is not followed over time.
 MOST_BLOCKS, FEW_BLOCKS, _ROOM = 256, 64, 1 << 16
+# Cells of a time step that are many.
+_WIDE = 1 << 14
 Pair = tuple[Floats, Floats]
 
 
 def most_blocks(groups: int, most: int = MOST_BLOCKS) -> int:
     """The number of time blocks that are kept for so many groups; 1 if they are not followed over time."""
     return next((blocks for blocks in (most, FEW_BLOCKS) if blocks * groups <= _ROOM), 1)
+
+
+def time_blocks(horizons: int, nodes: int) -> int:
+    """The number of time blocks by horizon; steps of many cells are summed several at once, which is faster."""
+    return most_blocks(horizons, MOST_BLOCKS if horizons * nodes < _WIDE else FEW_BLOCKS)
 
 
 def shift_for(first: int, steps: int, most: int) -> int:
