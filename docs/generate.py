@@ -77,7 +77,7 @@ _SHARED = {
 # The page with examples of a command; a family's page has the family's name.
 _GUIDES = {
     "negatives": "negatives.md",
-    "merge": "ranking.md#streaming-and-merging",
+    "merge": "scale.md#parts-and-machines",
     "aggregate": "tables.md",
     "compare": "statistics.md",
     "init": "study.md",
@@ -274,7 +274,8 @@ def _worked(entry: Metric) -> list[str]:
     row = worked(entry.family)[entry.key]
     options = "".join(f", {name}={_literal(value)}" for name, value in row.items() if name not in _ROW)
     key = row["key"]
-    code = f'print(evaluate(**{row["input"]}{options}, metrics=["{key}"])["{key}"])'
+    inputs = _arguments(entry.family, row["input"])
+    code = f'print(evaluate({inputs}{options}, metrics=["{key}"])["{key}"])'
     printed = io.StringIO()
     with redirect_stdout(printed), warnings.catch_warnings(action="ignore"):
         exec(code, dict(_namespace(entry.family)))
@@ -290,6 +291,13 @@ def _worked(entry: Metric) -> list[str]:
     ]
 
 
+def _arguments(family: str, name: str) -> str:
+    """How `evaluate` takes an input: by its names, or as the queries of lists."""
+    lists = {"indices": "from_topk", "labels": "from_lists"} if family == "ranking" else {}
+    found = [lists[each] for each in _golden(family)["inputs"][name] if each in lists]
+    return f"Queries.{found[0]}(**{name})" if found else f"**{name}"
+
+
 @cache
 def _namespace(family: str) -> dict[str, Any]:
     """The names that the code of the examples uses, from the code that the page prints."""
@@ -300,7 +308,7 @@ def _namespace(family: str) -> dict[str, Any]:
 
 
 def _imported(family: str) -> list[str]:
-    return [f"from graphgauge.{family} import evaluate"]
+    return [f"from graphgauge.{family} import {'Queries, ' if family == 'ranking' else ''}evaluate"]
 
 
 @cache

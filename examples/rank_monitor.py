@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphgauge import ranking
-from graphgauge.old.core.evaluation import Evaluation
+from graphgauge import Evaluation, ranking
 
 WITHIN, PATIENCE = 0.05, 2
 
@@ -25,15 +24,12 @@ def main() -> None:
     worse = 0
     for epoch in range(1, 11):
         noise = max(1.6 - 0.4 * epoch, 0.4)  # a model that learns for three epochs
-        queries = entities[targets] + noise * rng.normal(size=(len(targets), 16))
-        found = ranking.rank_until(
-            queries,
-            entities,
-            targets,
+        vectors = entities[targets] + noise * rng.normal(size=(len(targets), 16))
+        found = ranking.evaluate_until(
+            ranking.Queries.from_embeddings(vectors, entities, targets=targets),
             within={"mrr": WITHIN},
             confidence=1 - 0.05 / (epoch * (epoch + 1)),
             assist=before,
-            keep="items",
             seed=epoch,
         )
         before = [found]

@@ -14,6 +14,7 @@ from torch_geometric.transforms import RandomLinkSplit
 from torch_geometric.utils import from_networkx
 
 from graphgauge import ranking
+from graphgauge.stats import compare
 
 
 class Encoder(torch.nn.Module):
@@ -59,9 +60,9 @@ def main() -> None:
     for name, model in models.items():
         z = model.encode(train.x, train.edge_index).detach()
         pos, neg = (model.decode(z, edges) for edges in (test.pos_edge_label_index, test.neg_edge_label_index))
-        evaluations[name] = ranking.evaluate(pos, neg, k=[10, 20, 50], keep="items")
+        evaluations[name] = ranking.evaluate(pos, neg, k=[10, 20, 50])
     print(evaluations["GCN"])
-    print(ranking.compare(evaluations["GCN"].per_item, evaluations["SAGE"].per_item, metric="mrr"))
+    print(compare(evaluations, metric="mrr", over="items"))
     # end
 
 

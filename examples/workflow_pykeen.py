@@ -11,6 +11,7 @@ from pykeen.models import Model
 from pykeen.pipeline import pipeline
 
 from graphgauge import ranking
+from graphgauge.stats import compare
 
 
 def trained(epochs: int = 40) -> tuple[Nations, dict[str, Model]]:
@@ -34,13 +35,14 @@ def trained(epochs: int = 40) -> tuple[Nations, dict[str, Model]]:
 def main() -> None:
     dataset, models = trained()
     # begin
-    test, known = dataset.testing.mapped_triples, [dataset.training.mapped_triples, dataset.validation.mapped_triples]
+    known = [dataset.training, dataset.validation]
     evaluations = {
-        name: ranking.rank_triples(model, test, known=known, keep="items").evaluate() for name, model in models.items()
+        name: ranking.evaluate(ranking.Queries.from_triples(model, dataset.testing, known=known))
+        for name, model in models.items()
     }
     print(evaluations["DistMult"])
-    print(evaluations["DistMult"]["mrr"].by("side").to_dict())
-    print(ranking.compare(evaluations["DistMult"].per_item, evaluations["TransE"].per_item, metric="mrr"))
+    print(evaluations["DistMult"].by("side"))
+    print(compare(evaluations, metric="mrr", over="items"))
     # end
 
 

@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 from sklearn.decomposition import TruncatedSVD
 
 from graphgauge import ranking
+from graphgauge.stats import compare
 
 
 def ratings(users: int = 600, items: int = 400, seed: int = 0) -> tuple[csr_matrix, csr_matrix]:
@@ -42,12 +43,11 @@ def main() -> None:
     scores = trained(train)
     # begin
     evaluations = {
-        name: ranking.recommend(matrix, train=train, test=test, k=[10, 20], keep="items")
-        for name, matrix in scores.items()
+        name: ranking.recommend(matrix, test=test, known=train, k=[10, 20]) for name, matrix in scores.items()
     }
     print(evaluations["SVD"])
     for metric in ("recall@20", "ndcg@20"):
-        print(metric, ranking.compare(evaluations["SVD"].per_item, evaluations["popular"].per_item, metric=metric))
+        print(compare(evaluations, metric=metric, over="items"))
     # end
 
 

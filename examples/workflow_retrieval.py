@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from graphgauge import ranking
+from graphgauge.stats import compare
 
 
 def documentation() -> tuple[list[str], list[str], np.ndarray]:
@@ -54,11 +55,11 @@ def main() -> None:
     # begin
     query = np.repeat(np.arange(len(queries)), len(texts))
     evaluations = {
-        name: ranking.evaluate(scores=matrix.ravel(), labels=grades.ravel(), queries=query, k=[10], keep="items")
+        name: ranking.evaluate(ranking.Queries.from_lists(matrix.ravel(), grades.ravel(), query), k=[10])
         for name, matrix in scores.items()
     }
     print(evaluations["words"])
-    print(ranking.compare(evaluations["words"].per_item, evaluations["parts"].per_item, metric="ndcg@10"))
+    print(compare(evaluations, metric="ndcg@10", over="items"))
     # end
 
 
