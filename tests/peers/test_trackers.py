@@ -9,6 +9,7 @@ import pytest
 
 from graphgauge import ranking
 from graphgauge.core.errors import InputError
+from graphgauge.integrations.numbers import result_text
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]
 
@@ -36,11 +37,11 @@ def test_mlflow_has_the_numbers_the_conventions_and_the_file(evaluation, undefin
         log(undefined, prefix="empty/")
     found = mlflow.MlflowClient().get_run(active.info.run_id)
     assert found.data.metrics["valid/hits_at_10"] == evaluation["hits@10"].value
-    assert found.data.metrics["valid/mrr.low"] == evaluation["mrr"].ci.low
+    assert found.data.metrics["valid/mrr.low"] == evaluation["mrr"].interval.low
     assert found.data.tags["graphgauge.valid/ties"] == "realistic"
     assert not any(name.startswith("empty/") for name in found.data.metrics)
     text = mlflow.artifacts.load_text(f"{found.info.artifact_uri}/graphgauge/valid/ranking-3.json")
-    assert json.loads(text)["root"] == evaluation.to_dict()["root"]
+    assert json.loads(text)["root"] == json.loads(result_text(evaluation))["root"]
 
 
 def test_wandb_has_the_numbers_the_conventions_and_the_file(evaluation, tmp_path, monkeypatch):
@@ -56,7 +57,7 @@ def test_wandb_has_the_numbers_the_conventions_and_the_file(evaluation, tmp_path
     summary, config = dict(run.summary), dict(run.config)
     run.finish()
     assert summary["valid/hits@10"] == evaluation["hits@10"].value
-    assert summary["valid/mrr.high"] == evaluation["mrr"].ci.high
+    assert summary["valid/mrr.high"] == evaluation["mrr"].interval.high
     assert config["graphgauge.valid/ties"] == "realistic"
 
 
@@ -66,7 +67,7 @@ def test_torchmetrics_counts_batches_as_its_own_metrics_do(tmp_path):
     import torch
     from torchmetrics import MetricCollection
 
-    from graphgauge.old.integrations.torchmetrics import GraphgaugeMetric
+    from graphgauge.integrations.torchmetrics import GraphgaugeMetric
 
     generator = torch.Generator().manual_seed(0)
     pos, neg = torch.randn(90, generator=generator) + 1, torch.randn(90, 7, generator=generator)
@@ -76,7 +77,7 @@ def test_torchmetrics_counts_batches_as_its_own_metrics_do(tmp_path):
         alone = metric(pos[batch], neg[batch])
         assert alone["mrr"] == ranking.evaluate(pos[batch], neg[batch], k=5, ties="expected")["mrr"].value
     assert metric.compute() == {key: result.value for key, result in expected.items()}
-    assert metric.evaluation()["hits@5"].ci == expected["hits@5"].ci
+    assert metric.evaluation()["hits@5"].interval == expected["hits@5"].interval
     again = pickle.loads(pickle.dumps(metric)).clone()
     again.update(pos[:1], neg[:1])
     assert again.evaluation()["mrr"].n == 91  # and what was computed is not what it remembers
@@ -84,7 +85,9 @@ def test_torchmetrics_counts_batches_as_its_own_metrics_do(tmp_path):
     metric.update(pos[:10], neg[:10])
     assert metric.evaluation()["mrr"].n == 10
 
-    several = MetricCollection({"mrr": GraphgaugeMetric(metrics="mrr"), "auc": GraphgaugeMetric(metrics="roc_auc")})
+    several = MetricCollection(
+        {"mrr": GraphgaugeMetric(metrics="mrr"), "auc": GraphgaugeMetric(metrics="roc_auc", pooled=True)}
+    )
     several.update(pos, neg)
     assert several.compute()["mrr"] == ranking.mrr(pos, neg)
     assert several.compute()["auc"] == ranking.evaluate(pos, neg, metrics=["roc_auc"])["roc_auc"].value
@@ -93,7 +96,7 @@ def test_torchmetrics_counts_batches_as_its_own_metrics_do(tmp_path):
 def test_torchmetrics_adds_batches_to_one_pool():
     import torch
 
-    from graphgauge.old.integrations.torchmetrics import GraphgaugeMetric
+    from graphgauge.integrations.torchmetrics import GraphgaugeMetric
 
     generator = torch.Generator().manual_seed(0)
     pos, neg = torch.randn(50, generator=generator) + 1, torch.randn(80, generator=generator)
@@ -103,37 +106,37 @@ def test_torchmetrics_adds_batches_to_one_pool():
     assert metric.compute()["pooled_hits@20"] == float((pos > neg.sort().values[-20]).double().mean())
 
 
-@pytest.mark.parametrize("step", ["update", "forward"])
-def test_batches_of_torchmetrics_do_not_divide_a_query(step):
-    from graphgauge.old.integrations.torchmetrics import GraphgaugeMetric
+def test_options_that_nothing_takes_are_refused():
+    from graphgauge.integrations.torchmetrics import GraphgaugeMetric
 
-    metric = GraphgaugeMetric("ranking", metrics="mrr")
-    getattr(metric, step)(scores=[0.9, 0.8], labels=[1, 0], queries=[0, 0])
-    with pytest.raises(InputError, match="query 0 has candidates in an earlier part"):
-        getattr(metric, step)(scores=[0.95, 0.1], labels=[0, 0], queries=[0, 0])
+    with pytest.raises(InputError, match="unknown input or option 'tie'"):
+        GraphgaugeMetric("ranking", tie="expected")
+    with pytest.raises(InputError, match=r"mask belongs to update\(\)"):
+        GraphgaugeMetric("ranking", mask=[[True]])
 
 
 @pytest.mark.parametrize(("shift", "worse"), [(0.3, "excluded"), (0.0, "excluded"), (-0.5, "shown")])
 def test_torchmetrics_gates_against_a_baseline(tmp_path, shift, worse):
-    torch = pytest.importorskip("torch")
-    pytest.importorskip("torchmetrics")
-    from graphgauge.old.integrations.torchmetrics import GraphgaugeMetric
+    import torch
+
+    from graphgauge.integrations.torchmetrics import GraphgaugeMetric
+    from graphgauge.stats import gate
 
     rng = np.random.default_rng(0)
     pos, neg = rng.normal(1, 1, 400), rng.normal(0, 1, (400, 9))
-    ranking.evaluate(pos, neg, keep="items").save(tmp_path / "main.json", method="main", dataset="toy")
-    metric = GraphgaugeMetric("ranking", keep="items")
+    ranking.evaluate(pos, neg).save(tmp_path / "main.json", method="main", dataset="toy")
+    metric = GraphgaugeMetric("ranking")
     for rows in np.array_split(np.arange(400), 4):
         metric.update(torch.from_numpy(pos[rows] + shift), torch.from_numpy(neg[rows]))
-    gate = metric.gate(tmp_path / "main.json", "mrr", 0.02)
-    assert gate.worse == worse
-    assert bool(gate) == (worse == "excluded")
+    tested = gate(metric.evaluation(), tmp_path / "main.json", metric="mrr", margin=0.02)
+    assert tested.worse == worse
+    assert bool(tested) == (worse == "excluded")
 
 
 def test_a_metric_of_torchmetrics_draws_what_it_counted() -> None:
     from matplotlib import pyplot
 
-    from graphgauge.old.integrations.torchmetrics import GraphgaugeMetric
+    from graphgauge.integrations.torchmetrics import GraphgaugeMetric
 
     rng = np.random.default_rng(0)
     metric = GraphgaugeMetric(metrics="mrr")
