@@ -25,14 +25,15 @@ import graphgauge
 from graphgauge.audit import checks
 from graphgauge.cli.app import cli
 from graphgauge.cli.door import DoorCommand
+from graphgauge.core import metric as declared
+from graphgauge.core import registry as new_registry
 from graphgauge.core.errors import UnknownNameError
+from graphgauge.core.family import BUILT_IN, Family
+from graphgauge.core.family import family as family_of
 from graphgauge.core.references import REFERENCES
-from graphgauge.old.audit.materials import materials_of
-from graphgauge.old.core import metric as registry
-from graphgauge.old.core.family import BUILT_IN
-from graphgauge.old.core.family import family as family_of
-from graphgauge.old.core.findings import RUNS
-from graphgauge.old.core.metric import Exempt, Metric, NoChance, NoInterval
+from graphgauge.old.core import metric as old_registry
+
+Metric = declared.Metric | old_registry.Metric
 
 DOCS = Path(__file__).parent
 GOLDEN = DOCS.parent / "tests" / "golden"
@@ -95,7 +96,7 @@ _GUIDES = {
 @cache
 def pages() -> dict[Path, str]:
     """Every generated page: its path and its text."""
-    made = (*_metric_pages(), *_command_pages(), *_audit_pages(), *_reference_pages(), *_split_table())
+    made = (*_metric_pages(), *_command_pages(), *_audit_pages(), *_reference_pages())
     return {DOCS / path: text for path, text in made}
 
 
@@ -160,12 +161,27 @@ def _short(module: Any, name: str) -> str:
 # ------------------------------------------------------------------- metrics
 
 
+def _registry(family: str) -> Any:
+    """The registry of a family: families that are not rebuilt have one of their own."""
+    return new_registry if isinstance(family_of(family), Family) else old_registry
+
+
+def metrics_of(family: str) -> tuple[Any, ...]:
+    """The declared metrics of a family."""
+    return tuple(_registry(family).metrics(family))
+
+
+def formula_of(entry: Any) -> str | None:
+    """The formula that a metric declares, or that of formulas.toml."""
+    return getattr(entry, "formula", "") or formulas().get(entry.family, {}).get(entry.key)
+
+
 def _metric_pages() -> Iterator[tuple[str, str]]:
-    families = [family for family in BUILT_IN if registry.metrics(family)]
+    families = list(BUILT_IN)
     lines = [
         "# Metrics",
         "",
-        f"All {len(registry.metrics())} metrics of the registry. `graphgauge metrics KEY` explains one.",
+        f"All {sum(len(metrics_of(family)) for family in families)} metrics. `graphgauge metrics KEY` explains one.",
         "",
         "| family | metrics |",
         "|---|---|",
@@ -188,11 +204,11 @@ def _metric_pages() -> Iterator[tuple[str, str]]:
 
 
 def _keys(family: str) -> str:
-    return ", ".join(f"[`{entry.key}`]({family}.md#{_anchor(entry)})" for entry in registry.metrics(family))
+    return ", ".join(f"[`{entry.key}`]({family}.md#{_anchor(entry)})" for entry in metrics_of(family))
 
 
 def _family_page(family: str) -> str:
-    entries = registry.metrics(family)
+    entries = metrics_of(family)
     lines = [
         f"# {family.capitalize()} metrics",
         "",
@@ -209,13 +225,13 @@ def _family_page(family: str) -> str:
     for entry in entries:
         lines += ["", *_metric_section(entry)]
     lines += ["", *_example_inputs(family)]
-    references = sorted({entry.reference for entry in entries})
+    references = sorted({entry.reference for entry in entries if entry.reference})
     lines += ["", "## References", "", "```bibtex", "\n\n".join(REFERENCES[key].bibtex for key in references), "```"]
     return _page(lines)
 
 
 def _metric_section(entry: Metric) -> list[str]:
-    formula = formulas().get(entry.family, {}).get(entry.key)
+    formula = formula_of(entry)
     facts = {"formula": f"`{formula}`"} if formula else {}
     facts |= {"better": f"{_better(entry)}; {_range(entry)}", "counts": entry.unit}
     if entry.section is not None:
@@ -234,10 +250,11 @@ def _metric_section(entry: Metric) -> list[str]:
     facts["laws"] = _laws(entry)
     if elsewhere := [f"[{title}](../coming_from.md#{_slug(title)})" for title in _elsewhere(entry)]:
         facts["elsewhere"] = ", ".join(elsewhere)
-    facts["reference"] = f"{REFERENCES[entry.reference].short}, `{entry.reference}` below"
+    if entry.reference:
+        facts["reference"] = f"{REFERENCES[entry.reference].short}, `{entry.reference}` below"
     lines = [f"({_anchor(entry)})=", f"## `{entry.key}`", "", _prose(entry), "", "| | |", "|---|---|"]
     lines += [f"| {name} | {_cell(text)} |" for name, text in facts.items()]
-    return [*lines, "", *_worked(entry)]
+    return [*lines, "", *_worked(entry)] if entry.key in worked(entry.family) else lines
 
 
 @cache
@@ -247,8 +264,8 @@ def formulas() -> dict[str, dict[str, str]]:
 
 
 def _laws(entry: Metric) -> str:
-    holding = [name for name in registry.LAWS if entry.laws[name] is True]
-    broken = [f"not {name}: {law.reason}" for name, law in entry.laws.items() if isinstance(law, Exempt)]
+    holding = [name for name, law in entry.laws.items() if law is True]
+    broken = [f"not {name}: {law.reason}" for name, law in entry.laws.items() if law is not True]
     return "; ".join([", ".join(holding), *broken] if holding else broken)
 
 
@@ -258,14 +275,15 @@ def _laws(entry: Metric) -> str:
 @cache
 def _golden(family: str) -> dict[str, Any]:
     """Small inputs, and values computed by hand."""
-    return tomllib.loads((GOLDEN / f"{family}.toml").read_text(encoding="utf-8"))
+    path = GOLDEN / f"{family}.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {"row": [], "inputs": {}, "about": {}}
 
 
 def worked(family: str) -> dict[str, dict[str, Any]]:
     """By the key in the registry, the value computed by hand that a metric's page shows: the first."""
     rows: dict[str, dict[str, Any]] = {}
     for row in _golden(family)["row"]:
-        rows.setdefault(registry.find(row["key"], family)[0].key, row)
+        rows.setdefault(_registry(family).find(row["key"], family)[0].key, row)
     return rows
 
 
@@ -373,10 +391,10 @@ def _mapped() -> dict[str, set[tuple[str, str]]]:
 def _named(word: str, family: str) -> Iterator[str]:
     """The metrics that a word names: a key, a key with its parameter, or several with a star."""
     if word.endswith("*"):
-        yield from (entry.key for entry in registry.metrics(family) if entry.key.startswith(word[:-1]))
+        yield from (entry.key for entry in metrics_of(family) if entry.key.startswith(word[:-1]))
         return
     try:
-        yield registry.find(word.removeprefix(f"{family}."), family)[0].key
+        yield _registry(family).find(word.removeprefix(f"{family}."), family)[0].key
     except UnknownNameError:
         return
 
@@ -388,12 +406,9 @@ def _prose(entry: Metric) -> str:
 
 def _rule(rule: object) -> str:
     """The description of a declared chance level or interval rule."""
-    if isinstance(rule, NoChance | NoInterval):
+    if hasattr(rule, "reason"):
         return f"none: {rule.reason}"
-    text = (rule.__doc__ or "").strip().partition("\n")[0]
-    if not text:
-        raise ValueError(f"{getattr(rule, '__name__', rule)} has no docstring to show")
-    return text
+    return (rule.__doc__ or "").strip().partition("\n")[0]
 
 
 def _better(entry: Metric) -> str:
@@ -457,18 +472,19 @@ def _audit_pages() -> Iterator[tuple[str, str]]:
         "# Audit",
         "",
         "The checks of `graphgauge audit`. Cheap checks give the findings of every evaluation. Checks on request,",
-        "and those that need further inputs, run in `graphgauge audit` and `graphgauge.audit.run`. Each check has a",
-        "page with the fault, a real example and the fix. The last column lists the inputs of a check: samples that an",
-        "evaluation keeps, its results, and in *italics* inputs that you must pass to the audit.",
+        "and those that need further inputs, run in `graphgauge audit`. Pages have the fault, a real example and the",
+        "fix. The last column lists the inputs of a check: samples that an evaluation keeps, its results, and inputs",
+        "that you must pass to the audit.",
         "",
         "| check | fires when | family | severity | inputs |",
         "|---|---|---|---|---|",
     ]
+    described = [item.name for item in items if (DOCS / "audit" / f"{item.name}.md").exists()]
     for item in items:
-        given = {} if item.family == RUNS else materials_of(item.family)
-        needs = ", ".join(f"*{name}*" if name in given else name for name in item.needs)
+        name = f"[`{item.name}`]({item.name}.md)" if item.name in described else f"`{item.name}`"
         when = f"{item.summary}{' On request.' if item.costly else ''}"
-        lines.append(f"| [`{item.name}`]({item.name}.md) | {_cell(when)} | {item.family} | {item.severity} | {needs} |")
+        needs = ", ".join(item.needs)
+        lines.append(f"| {name} | {_cell(when)} | {item.family} | {item.severity} | {needs} |")
     lines += [
         "",
         "## How often they fire",
@@ -481,20 +497,7 @@ def _audit_pages() -> Iterator[tuple[str, str]]:
         "```",
         "",
     ]
-    yield "audit/index.md", _page([*lines, *_toctree([item.name for item in items], hidden=True)])
-
-
-# ------------------------------------------------------------------- engines
-
-
-def _split_table() -> Iterator[tuple[str, str]]:
-    """What `--engine dask` splits, from the declarations of the families."""
-    lines = ["| family | input | split into | what comes back |", "|---|---|---|---|"]
-    for name in BUILT_IN:
-        for split in family_of(name).splits:
-            parts = (split.into, split.joined) if split.into is not None else ("not split", f"{split.why}")
-            lines.append(f"| {name} | {_cell(split.form)} | {_cell(parts[0])} | {_cell(parts[1])} |")
-    yield "engines_splits.inc", _page(lines)
+    yield "audit/index.md", _page([*lines, *_toctree(described, hidden=True)])
 
 
 # ---------------------------------------------------------------------- text

@@ -16,7 +16,6 @@ DOCS = ROOT / "docs"
 WRITTEN_BY_BUILD = (
     *(DOCS / folder for folder in ("_build", "metrics", "cli", "reference")),
     DOCS / "audit" / "index.md",
-    DOCS / "engines_splits.inc",
 )
 PAGES = [
     ROOT / "README.md",

@@ -17,14 +17,16 @@ from typing import Any
 
 import click
 import pytest
-from tests.docs.pages import DOCS, ROOT, name_of, prose
+from tests.docs.pages import DOCS, ROOT, generator, name_of, prose
 
 from graphgauge.cli.app import cli
+from graphgauge.core import registry
 from graphgauge.core.errors import GraphgaugeError
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.family import BUILT_IN
+from graphgauge.core.result import Result
 from graphgauge.explanation.conventions import CONVENTIONS
-from graphgauge.old.core import metric as registry
-from graphgauge.old.core.family import BUILT_IN
-from graphgauge.old.core.result import Evaluation, Result
+from graphgauge.old.core import metric as old_registry
 
 COPIED_FROM = [DOCS / "quickstart.md", DOCS / "conventions.md", ROOT / "README.md", DOCS / "index.md"]
 FAMILIES = {name: importlib.import_module(f"graphgauge.{name}") for name in BUILT_IN}
@@ -39,13 +41,18 @@ CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 @cache
 def is_metric(name: str) -> bool:
     """A key with its parameter filled in, or with a star for several, or a library's own name for one."""
-    keys = [entry.key for entry in registry.metrics()] + [key for each in CONVENTIONS.values() for key in each.aliases]
+    keys = [entry.key for family in BUILT_IN for entry in generator()["metrics_of"](family)]
+    keys += [key for each in CONVENTIONS.values() for key in each.aliases]
     if "*" in name:
         return any(fnmatch(key, name) for key in keys)
     if name in keys or name in {key.partition("@{")[0] for key in keys}:
         return True
+    return _found(registry, name) or _found(old_registry, name)
+
+
+def _found(known: Any, name: str) -> bool:
     try:
-        registry.find(name)
+        known.find(name)
     except GraphgaugeError:
         return False
     return True
