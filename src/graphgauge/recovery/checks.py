@@ -15,6 +15,7 @@ from graphgauge.core.finding import check
 from graphgauge.core.number import plural
 from graphgauge.core.result import Result
 from graphgauge.recovery.compare import Pair
+from graphgauge.recovery.curves import Curve, ranked
 from graphgauge.recovery.samples import Edges
 
 Evidence = Mapping[str, Any]
@@ -98,12 +99,14 @@ def _log_choose(n: int, k: int) -> float:
 )
 def threshold_from_truth(pairs: Sequence[Pair], results: Mapping[str, Result]) -> Evidence | None:
     """The threshold is the best one given the truth."""
-    best, f1 = results.get("best_f1"), results.get("directed_f1")
-    threshold = float(str(pairs[0].cut.threshold))
+    threshold, f1 = float(str(pairs[0].cut.threshold)), results.get("directed_f1")
+    # As written at its own precision; 0.1 + 0.2 is as round as 0.3.
     digits = len(f"{threshold:.12g}".partition("e")[0].replace(".", "").strip("-0"))
-    if best is None or f1 is None or digits < 4 or not f1.defined or f1.value < best.value:
+    if f1 is None or not f1.defined or digits < 4:
         return None
-    return {"threshold": threshold, "best": best.value}
+    curves = [Curve.over(ranked(pair, lag) for lag in pair.lags) for pair in pairs]
+    best = float(np.mean([curve.best_f1() for curve in curves]))
+    return {"threshold": threshold, "best": best} if f1.value >= best else None
 
 
 @check(
