@@ -20,7 +20,6 @@ from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.registry import Chosen, find, select
 from graphgauge.core.result import Result
 from graphgauge.protocols import under_protocols
-from graphgauge.ranking.beyond import of_catalog, require_catalog
 from graphgauge.ranking.counts import Counts
 from graphgauge.ranking.lists import Lists
 from graphgauge.ranking.per_query import per_item
@@ -141,7 +140,7 @@ def evaluation_of(
     if counts.depth is not None and ties != "realistic":
         raise OptionError("lists of the first items have an order and no ties", fix="Leave out ties.").about("ties")
     samples = _samples(counts, ties, names, pool, others, ks)
-    keys = [*_default_keys(counts), *of_catalog(samples)] if names is None else names
+    keys = [*_default_keys(counts), *_catalog_keys(samples)] if names is None else names
     chosen, skipped = _known(*select("ranking", keys, samples, {"k": ks}), counts)
     for _, params in chosen:
         whole_number("k", params.get("k", 1), 1)
@@ -185,6 +184,15 @@ def _default_keys(counts: Counts) -> list[str]:
     return list(OF_LISTS if counts.lists else OF_RANKS)
 
 
+def _catalog_keys(samples: Mapping[str, Any]) -> list[str]:
+    """The metrics of what is recommended, where there is a catalogue."""
+    if "recommended" not in samples:
+        return []
+    from graphgauge.ranking.beyond import of_catalog
+
+    return of_catalog(samples)
+
+
 def _samples(
     counts: Counts,
     ties: str,
@@ -206,7 +214,10 @@ def _samples(
         samples |= {} if found is None else {"pooled": found}
     if others is not None:
         samples |= others(max(*ks, *(params["k"] for params in _named_params(names) if "k" in params), 1))
-    require_catalog([metric for metric, _ in _named_metrics(names)], samples)
+    if _named_metrics(names):
+        from graphgauge.ranking.beyond import require_catalog
+
+        require_catalog([metric for metric, _ in _named_metrics(names)], samples)
     return samples
 
 
