@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -10,13 +11,50 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
 from tests.command import MODULE
 from tests.study.conftest import STUDY, results_of, write_scores
 
 KILLS = 8
+KILLED = int(os.environ.get("GRAPHGAUGE_KILLS", "100"))
 SEEDS = 6
 # Files beside the results too, and enough evaluations that kills fall between and into them.
 MANY = STUDY.replace("k = [1, 3]", 'keep = "items"').replace("seeds = [0, 1, 2]", f"seeds = {list(range(SEEDS))}")
+
+
+@pytest.mark.slow
+def test_a_hundred_kills_lose_nothing(tmp_path):
+    """At random moments of `run`, `verify`, `report` and `gate`: no traceback, and nothing half written."""
+    write_scores(tmp_path, seeds=2)
+    (tmp_path / "study.toml").write_text(MANY.replace(str(list(range(SEEDS))), "[0, 1]"))
+    start(tmp_path).communicate()
+    expected, draw = results_of(tmp_path), random.Random(1)
+    result = next((tmp_path / "results/good").rglob("metrics_*.json")).relative_to(tmp_path)
+    commands = [
+        ["run", "study.toml", "--quiet", "--jobs", "2"],
+        ["verify", "study.toml", "--quiet", "--jobs", "2"],
+        ["report", "results", "-o", "page.html"],
+        ["gate", str(result), "--gate", "mrr > 0", "-o", "gates.json"],
+    ]
+    for number in range(KILLED):
+        words = commands[number % len(commands)]
+        if words[0] == "run":
+            shutil.rmtree(tmp_path / "results/poor", ignore_errors=True)
+        run = subprocess.Popen(
+            [*MODULE, *words], cwd=tmp_path, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            run.wait(draw.uniform(0.05, 4.0))
+        if run.poll() is None:
+            os.killpg(run.pid, draw.choice([signal.SIGKILL, signal.SIGINT, signal.SIGTERM]))
+        _, errors = run.communicate()
+        assert run.returncode in (0, 130, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT), (words, errors)
+        assert b"Traceback" not in errors, (words, errors)
+        assert results_of(tmp_path).items() <= expected.items()
+        for path in (tmp_path / "page.html", tmp_path / "gates.json"):
+            assert not path.exists() or path.read_text().rstrip().endswith(("</html>", "}"))
+    _, errors = start(tmp_path).communicate()
+    assert results_of(tmp_path) == expected, errors
 
 
 def start(folder):

@@ -35,6 +35,7 @@ class Figure(NamedTuple):
     svg: str
     title: str
     words: str
+    is_wide: bool = False
 
 
 class _Row(NamedTuple):
@@ -128,7 +129,7 @@ def _of_family(name: str, evaluations: Sequence[Evaluation], number: int) -> Fig
     except InputError:  # a family without a figure
         return None
     of = "" if seed is None else f", seed {seed}"
-    return Figure(_own_ids(svg, f"g{number}"), f"{name} on {dataset}{of}", f"The figure of {name}, by method.")
+    return Figure(_own_ids(svg, f"g{number}"), f"{name} on {dataset}{of}", f"The figure of {name}, by method.", True)
 
 
 @contextmanager

@@ -92,7 +92,10 @@ def rendered(material: Material, title: str) -> str:
             title=title,
             answer=answer(found, material.gates, findings, len(material.runs), len(material.failed)),
             leaders=markup(_leaders(found).to_html()),
-            figures=[(markup(each.svg), each.title, each.words) for each in figures(found, material.evaluations)],
+            figures=[
+                (markup(each.svg), each.title, each.words, each.is_wide)
+                for each in figures(found, material.evaluations)
+            ],
             findings=markup(_findings(findings).to_html(_MOST)) if findings else None,
             gates=markup(_gates(material.gates).to_html(_MOST)) if material.gates else None,
             gate_words=conclusion(material.gates),
