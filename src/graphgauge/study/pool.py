@@ -11,6 +11,8 @@ import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Literal
 
@@ -72,7 +74,8 @@ def _batch(tasks: Sequence[Task], jobs: int, threads: int) -> Iterator[tuple[Tas
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=(threads,))
     try:
-        futures = {pool.submit(perform, task): task for task in tasks}
+        with _uninterrupted():
+            futures = {pool.submit(perform, task): task for task in tasks}
         for future in as_completed(futures):
             try:
                 yield futures[future], future.result()
@@ -84,6 +87,20 @@ def _batch(tasks: Sequence[Task], jobs: int, threads: int) -> Iterator[tuple[Tas
             process.kill()  # results are complete or not there
         pool.shutdown(wait=False, cancel_futures=True)
         raise
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Processes that are started here do not see interrupts, even before they have begun; ours wait until then."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # where it is started, it lets interrupts through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(threads: int) -> None:
