@@ -28,8 +28,8 @@ def test_methods_and_seeds_expand(tmp_path):
     assert [item.label for item in study.items] == [f"ranking/{m}/toy/{s}" for m in ("good", "poor") for s in range(3)]
     assert study.items[4].request.fields == {
         "k": (1, 3),
-        "pos_scores": ("scores/poor/1/pos.npy",),
-        "neg_scores": ("scores/poor/1/neg-*.npy",),
+        "pos_scores": "scores/poor/1/pos.npy",
+        "neg_scores": "scores/poor/1/neg-*.npy",
         "groups": {"relation": "relation.npy"},
     }
 

@@ -191,7 +191,7 @@ def test_a_comparison_that_cannot_be_made_is_said(study):
 
 
 def test_items_are_kept_where_they_are_asked_for(study):
-    edit(study / "study.toml", "groups =", 'keep = "items"\ngroups =')
+    edit(study / "study.toml", "groups =", "keep_items = true\ngroups =")
     ran(study, only="ranking/good")
     assert len(load(study / "results/good/ranking/metrics_toy_0.json").per_item) == 60
 

@@ -322,7 +322,7 @@ def test_rounding_is_no_difference_and_a_declared_tolerance_counts(finished):
 
 
 def test_items_are_compared_as_arrays(study):
-    text = (study / "study.toml").read_text().replace("groups =", 'keep = "items"\ngroups =')
+    text = (study / "study.toml").read_text().replace("groups =", "keep_items = true\ngroups =")
     (study / "study.toml").write_text(text)
     run(study / "study.toml", jobs=2)
     assert verify(study / "study.toml", jobs=2)
