@@ -46,7 +46,7 @@ DEMO = Demo(
         "pos_scores": "ranking/{method}/{seed}/pos.npy",
         "neg_scores": "ranking/{method}/{seed}/neg.npy",
         "groups": {"community": "ranking/data/{seed}/community.npy"},
-        "keep": "items",
+        "keep_items": True,
     },
     metric="mrr",
     write=_write,
