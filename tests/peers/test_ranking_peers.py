@@ -26,7 +26,8 @@ from hypothesis import strategies as st
 from tests.peers.agreement import versions
 
 from graphgauge import ranking
-from graphgauge.old.core.result import Result
+from graphgauge.core.result import Result
+from graphgauge.ranking import Queries
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
@@ -211,7 +212,7 @@ ragged = st.lists(st.tuples(st.integers(0, 4), st.lists(st.integers(0, 4), max_s
 def test_ranks_equal_brute_force(queries: list[tuple[int, list[int]]], ties: str, k: int) -> None:
     offsets = np.cumsum([0, *(len(neg) for _, neg in queries)])
     flat = np.array([score for _, neg in queries for score in neg], np.int64)
-    found = ranking.evaluate([pos for pos, _ in queries], flat, offsets=offsets, k=k, ties=ties)
+    found = ranking.evaluate([pos for pos, _ in queries], (flat, offsets), k=k, ties=ties, metrics="all")
     taken = [places(pos, neg, ties) for pos, neg in queries]
     expected = {
         "mrr": at_places(taken, lambda place: 1 / place),
@@ -234,7 +235,7 @@ def test_ranks_equal_brute_force(queries: list[tuple[int, list[int]]], ties: str
     for key, (value, best) in adjusted.items():
         observed, chance = at_places(anyhow, value), at_places(blind, value)
         expected[key] = math.nan if chance == best else (observed - chance) / (best - chance)
-    assert found.to_flat() == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
+    assert {key: found[key].value for key in expected} == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
 
 
 @settings(max_examples=60)
@@ -252,7 +253,7 @@ def test_ranks_equal_brute_force(queries: list[tuple[int, list[int]]], ties: str
 def test_lists_equal_brute_force(queries: list[list[tuple[int, int]]], ties: str, k: int) -> None:
     flat = [(score, label, query) for query, candidates in enumerate(queries) for score, label in candidates]
     scores, labels, ids = zip(*flat, strict=True)
-    found = ranking.evaluate(scores=scores, labels=labels, queries=ids, k=k, ties=ties)
+    found = ranking.evaluate(Queries.from_lists(scores, labels, ids), k=k, ties=ties, metrics="all")
     orders = [_orders(candidates, ties) for candidates in queries]
     for key, value in {"recall": _recall, "precision": _precision, "map": _average_precision, "ndcg": _ndcg}.items():
         expected = mean(mean(value(order, k) for order in these) for these in orders)
@@ -303,7 +304,7 @@ def test_pooled_equal_brute_force(pos: list[int], neg: list[int], k: int) -> Non
     assert ranking.average_precision(pos, neg) == pytest.approx(mean(precision), rel=1e-12)
     # One query contains all negatives, so that the pool of (n, k) scores is the two lists.
     offsets = [0, *[len(neg)] * len(pos)]
-    found = ranking.evaluate(pos, neg, offsets=offsets, k=k, metrics=["pooled_hits"])[f"pooled_hits@{k}"]
+    found = ranking.evaluate(pos, (neg, offsets), k=k, metrics=["pooled_hits"])[f"pooled_hits@{k}"]
     threshold = sorted(neg)[-k] if len(neg) >= k else -1
     assert found.value == pytest.approx(mean(score > threshold for score in pos), rel=1e-12)
 
@@ -347,7 +348,7 @@ untied_lists = pytest.mark.parametrize(("scores", "labels"), [draw_lists(seed) f
 @pytest.mark.parametrize("key", ["mrr", "hits@1", "hits@3", "hits@10"])
 @scored
 def test_ogb_and_tgb_rank_alike(pos: np.ndarray, neg: np.ndarray, key: str) -> None:
-    ours = ranking.evaluate(pos, neg)[key].value
+    ours = ranking.evaluate(pos, neg, metrics="all")[key].value
     assert ours == pytest.approx(ogb(pos, neg, key), rel=1e-6)
     assert ours == pytest.approx(tgb(pos, neg, key), rel=1e-6)
 
@@ -366,19 +367,19 @@ def test_ogb_pools_alike(pos: np.ndarray, neg: np.ndarray, k: int) -> None:
 @pytest.mark.parametrize("ties", ["realistic", "optimistic", "pessimistic"])
 @scored
 def test_pykeen_ranks_alike(pos: np.ndarray, neg: np.ndarray, ties: str) -> None:
-    ours = ranking.evaluate(pos, neg, ties=ties)
+    ours = ranking.evaluate(pos, neg, ties=ties, metrics="all")
     for key in ("mrr", "hits@1", "hits@3", "hits@10", "mean_rank", "median_rank", "geometric_mean_rank"):
         assert ours[key].value == pytest.approx(pykeen(pos, neg, key, ties), rel=1e-6), key
 
 
 @scored
 def test_pykeen_mean_rank_index_alike(pos: np.ndarray, neg: np.ndarray) -> None:
-    assert ranking.evaluate(pos, neg)["amri"].value == pytest.approx(pykeen(pos, neg, "amri"), rel=1e-5)
+    assert ranking.evaluate(pos, neg, metrics="all")["amri"].value == pytest.approx(pykeen(pos, neg, "amri"), rel=1e-5)
 
 
 @untied
 def test_pykeen_adjusts_alike_without_ties(pos: np.ndarray, neg: np.ndarray) -> None:
-    ours = ranking.evaluate(pos, neg)
+    ours = ranking.evaluate(pos, neg, metrics="all")
     for key in ("adjusted_mrr", "adjusted_hits@1", "adjusted_hits@10"):
         assert ours[key].value == pytest.approx(pykeen(pos, neg, key), rel=1e-5), key
 
@@ -386,7 +387,7 @@ def test_pykeen_adjusts_alike_without_ties(pos: np.ndarray, neg: np.ndarray) -> 
 @untied
 def test_pykeen_filters_alike(pos: np.ndarray, neg: np.ndarray) -> None:
     mask = np.random.default_rng(9).random(neg.shape) < 0.7
-    ours = ranking.evaluate(pos, neg, mask=mask)
+    ours = ranking.evaluate(pos, neg, mask=mask, metrics="all")
     filtered = np.where(mask, neg, np.float32(np.nan))  # PyKEEN's own mark of a filtered candidate
     for key in ("mrr", "hits@3", "mean_rank", "amri", "adjusted_mrr", "adjusted_hits@3"):
         assert ours[key].value == pytest.approx(pykeen(pos, filtered, key), rel=1e-5), key
@@ -405,7 +406,7 @@ def test_pykeen_models_rank_alike_on_both_sides(name: str) -> None:
     test, known = data.testing.mapped_triples, [data.training.mapped_triples, data.validation.mapped_triples]
     evaluator = peer("pykeen.evaluation").RankBasedEvaluator(filtered=True)
     theirs = evaluator.evaluate(model, test, additional_filter_triples=known, use_tqdm=False, batch_size=64)
-    found = ranking.rank_triples(model, test, known=known, batch=64).evaluate()
+    found = ranking.evaluate(Queries.from_triples(model, test, known=known), metrics="all")
     for side, mine in (
         ("both", found["mrr"].value),
         *zip(("head", "tail"), found["mrr"].by("side")["value"], strict=True),
@@ -430,14 +431,16 @@ def test_pyg_agrees_on_lists_of_the_first(scores: np.ndarray, labels: np.ndarray
         "MRR": "mrr_first",
         "HitRatio": "hit_ratio",
     }[metric]
-    found = ranking.rank_topk(lists, labels.astype(bool)).evaluate(k=k)[f"{ours}@{k}"].value
+    found = ranking.evaluate(Queries.from_topk(lists, labels.astype(bool)), k=k, metrics="all")[f"{ours}@{k}"].value
     has = labels.any(axis=1)  # PyG counts queries without a right answer as 0
     assert found == pytest.approx(pyg_lists(scores[has], labels[has], metric, k), rel=1e-5)
 
 
 @scored
 def test_scikit_learn_agrees(pos: np.ndarray, neg: np.ndarray) -> None:
-    pessimistic, expected = (ranking.evaluate(pos, neg, ties=ties) for ties in ("pessimistic", "expected"))
+    pessimistic, expected = (
+        ranking.evaluate(pos, neg, ties=ties, metrics="all") for ties in ("pessimistic", "expected")
+    )
     assert pessimistic["mrr"].value == pytest.approx(sklearn(pos, neg), rel=1e-12)
     assert pessimistic["mean_rank"].value == pytest.approx(sklearn(pos, neg, "coverage_error"), rel=1e-12)
     assert expected["ndcg@10"].value == pytest.approx(sklearn(pos, neg, "ndcg_score", k=10), rel=1e-12)
@@ -455,13 +458,15 @@ def _flat(scores: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
 @lists
 def test_scikit_learn_ndcg_agrees_on_lists(scores: np.ndarray, labels: np.ndarray) -> None:
     for k in (1, 5, 10):
-        ours = ranking.evaluate(**_flat(scores, labels), k=k, ties="expected")[f"ndcg@{k}"].value
+        ours = ranking.evaluate(Queries.from_lists(**_flat(scores, labels)), metrics="all", k=k, ties="expected")[
+            f"ndcg@{k}"
+        ].value
         assert ours == pytest.approx(float(peer("sklearn.metrics").ndcg_score(labels, scores, k=k)), rel=1e-12)
 
 
 @untied
 def test_pyg_agrees_without_ties(pos: np.ndarray, neg: np.ndarray) -> None:
-    ours = ranking.evaluate(pos, neg)
+    ours = ranking.evaluate(pos, neg, metrics="all")
     for key, metric, k in (("mrr", "MRR", None), ("hits@3", "HitRatio", 3), ("hits@10", "HitRatio", 10)):
         assert pyg(pos, neg, metric, k) == pytest.approx([ours[key].value] * 2, rel=1e-5), key
 
@@ -469,7 +474,7 @@ def test_pyg_agrees_without_ties(pos: np.ndarray, neg: np.ndarray) -> None:
 @pytest.mark.parametrize("k", [1, 5, 10])
 @untied_lists
 def test_pyg_agrees_on_lists_without_ties(scores: np.ndarray, labels: np.ndarray, k: int) -> None:
-    ours = ranking.evaluate(**_flat(scores, labels), k=k)
+    ours = ranking.evaluate(Queries.from_lists(**_flat(scores, labels)), metrics="all", k=k)
     for key, metric in {"recall": "Recall", "precision": "Precision", "map": "MAP", "ndcg": "NDCG"}.items():
         assert ours[f"{key}@{k}"].value == pytest.approx(pyg_lists(scores, labels, metric, k), rel=1e-5), key
 
@@ -477,7 +482,7 @@ def test_pyg_agrees_on_lists_without_ties(scores: np.ndarray, labels: np.ndarray
 @untied
 def test_torchmetrics_agrees_on_positive_scores_without_ties(pos: np.ndarray, neg: np.ndarray) -> None:
     pos, neg = pos + 10, neg + 10
-    ours = ranking.evaluate(pos, neg)
+    ours = ranking.evaluate(pos, neg, metrics="all")
     for key, metric, k in (("mrr", "MRR", None), ("hits@3", "HitRate", 3), ("hits@10", "HitRate", 10)):
         assert torchmetrics(pos, neg, metric, k) == pytest.approx([ours[key].value] * 2, rel=1e-5), key
 
@@ -486,14 +491,14 @@ def test_torchmetrics_agrees_on_positive_scores_without_ties(pos: np.ndarray, ne
 def test_torchmetrics_ndcg_agrees_on_lists(scores: np.ndarray, labels: np.ndarray) -> None:
     flat = _flat(scores, labels)
     for k in (1, 5, 15):
-        ours = ranking.evaluate(**flat, k=k, ties="expected")[f"ndcg@{k}"].value
+        ours = ranking.evaluate(Queries.from_lists(**flat), metrics="all", k=k, ties="expected")[f"ndcg@{k}"].value
         assert ours == pytest.approx(torchmetrics_flat(*flat.values(), "NormalizedDCG", k), rel=1e-5)
 
 
 @untied_lists
 def test_torchmetrics_agrees_on_lists_without_ties(scores: np.ndarray, labels: np.ndarray) -> None:
     flat = _flat(scores, labels)
-    ours = ranking.evaluate(**flat, k=(5, 15))
+    ours = ranking.evaluate(Queries.from_lists(**flat), metrics="all", k=(5, 15))
     # With a cut its MAP divides by the positives that made it, not by those that could have.
     for key, metric in {"recall@5": "Recall", "precision@5": "Precision", "map@15": "MAP"}.items():
         theirs = torchmetrics_flat(*flat.values(), metric, int(key.partition("@")[2]))

@@ -154,3 +154,9 @@ def test_bad_lists(change: dict[str, Any], words: str) -> None:
     asked = {name: given.pop(name) for name in ("k", "metrics") if name in given}
     with pytest.raises((InputError, OptionError), match=words):
         evaluate(Queries.from_topk(**given), **asked)
+
+
+def test_all_metrics_of_cut_lists_leave_out_what_is_not_known() -> None:
+    found = evaluate(Queries.from_topk([[0, 1, 2], [2, 1, 0]], [0, 0]), metrics="all", k=2)
+    assert "recall@2" in found
+    assert found.skipped["mrr"] == "it depends on items beyond the lists, which are not known"

@@ -246,6 +246,9 @@ def _known(chosen: list[Chosen], named: bool, counts: Counts) -> tuple[list[Chos
     for metric, params in chosen:
         key = metric.key_of(**params)
         if metric.needs == ("ranks",) or ("lists" in metric.needs and "k" not in params):
+            if not named:
+                skipped[key] = "it depends on items beyond the lists, which are not known"
+                continue
             raise OptionError(
                 f"{key} depends on items beyond the lists, which are not known",
                 fix="Known are recall@k, precision@k, map@k, ndcg@k, hit_ratio@k, f1@k and mrr_first@k.",
