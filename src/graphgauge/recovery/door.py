@@ -21,11 +21,11 @@ from graphgauge.recovery.adapters import from_library, has_lags
 from graphgauge.recovery.compare import Pair
 from graphgauge.recovery.encodings import decoded
 from graphgauge.recovery.graph import HEAD, KIND_OF, Graph, Kind, Names, are_numbers, distinct_names, numbers_of, some
-from graphgauge.recovery.layers import Cut, Layer, Open, Side, Stored
+from graphgauge.recovery.layers import ARGUMENTS, Cut, Layer, Open, Side, Stored
+from graphgauge.recovery.refusals import checked, refuse_other_sizes
 
 ORIENTATIONS = ("row_to_column", "column_to_row")
 SIGNS = ("absolute", "keep")
-ARGUMENTS = ("A_true", "A_pred")
 _ROLES = ("source", "target", "weight")
 # Nodes of a sparse graph, and of one that becomes a matrix.
 _MOST_NODES, _MOST_IN_MATRIX = 10_000_000, 10_000
@@ -153,7 +153,7 @@ def _pair(A_true: Any, A_pred: Any, reading: Reading, lagged: bool, number: int 
         _placed(side, where, order, d, direction)
         for side, where, direction in zip((truth, prediction), ARGUMENTS, reading.orientations, strict=True)
     ]
-    _refuse_other_sizes(sides, reading.nodes, d)
+    refuse_other_sizes(sides, reading.nodes, d)
     sign = reading.sign or prediction.sign
     threshold = reading.threshold if reading.threshold is not None else 0.0 if sign == "absolute" else 0.5
     if prediction.states_marks and not 0 <= threshold < 1:
@@ -165,7 +165,7 @@ def _pair(A_true: Any, A_pred: Any, reading: Reading, lagged: bool, number: int 
     cut = Cut(threshold if isinstance(threshold, np.floating) else float(threshold), sign == "absolute")
     pair = Pair(sides[0], sides[1], cut, order)
     pair = replace(pair, sources=_sources(reading.sources, pair))
-    return _checked(pair, prediction, sign, reading.nan, number)
+    return checked(pair, prediction, sign, reading.nan, number)
 
 
 def _read(value: Any, where: str, encoding: str | None, lagged: bool, reading: Reading) -> Side:
@@ -423,93 +423,8 @@ def _sources(sources: Any, pair: Pair) -> Mask | None:
     return held
 
 
-# ---- checks
-
-
-def _refuse_other_sizes(sides: Sequence[tuple[Layer, ...]], nodes: Any, d: int) -> None:
-    for layers, where in zip(sides, ARGUMENTS, strict=True):
-        if layers[0].d != d:
-            told = nodes is not None
-            raise InputError(
-                f"{where} has {layers[0].d} nodes",
-                where="nodes" if told else "A_true and A_pred",
-                fix=f"nodes= says {d}." if told else f"The other has {d}; both must have the same nodes.",
-            )
-    if len(sides[0]) != len(sides[1]):
-        what = f"{len(sides[0])} true lags with {len(sides[1])} predicted ones"
-        raise InputError(what, where="A_true and A_pred", fix="Both need the same lags, from 0 on: pad with zeros.")
-
-
-def _checked(pair: Pair, prediction: Side, sign: str | None, nan: str, number: int | None) -> Pair:
-    """The pair without cells that have no score; what cannot be compared is refused."""
-    facts = [[layer.facts for layer in layers] for layers in (pair.truth, pair.prediction)]
-    true, found = ({name: any(each[name] for each in side) for name in side[0]} for side in facts)
-    if true["missing"]:
-        fix = "Cells must be 0 or not 0."
-        raise _wrong_values(pair, pair.truth, np.isnan, "values are NaN", fix, number)
-    stored = not all(layer.is_dense for layer in pair.prediction)
-    if pair.cut.threshold < 0 and stored:
-        fix = "Pass a dense matrix, or a threshold of at least 0."
-        what = f"threshold is {pair.cut.threshold:g}, below 0, so every cell that is not stored would be an edge"
-        raise OptionError(what, fix=fix)
-    if found["missing"]:
-        missing = tuple(_missing(layer) for layer in pair.prediction)
-        counted = pair if pair.sources is None else replace(pair, missing=())
-        held = [cells[counted.allowed(cells, lag)] for lag, cells in enumerate(missing)]
-        if nan == "raise" and any(cells.size for cells in held):
-            raise _wrong_values(pair, pair.prediction, np.isnan, "values are NaN", _FIX_NAN, number)
-        pair = replace(pair, missing=missing)
-    if found["negative"] and sign is None:
-        raise _wrong_values(pair, pair.prediction, lambda part: part < 0, "scores are negative", _FIX_SIGN, number)
-    swapped = true["weighted"] and not found["weighted"] and not prediction.states_marks
-    if swapped and found["edges"] and not _has_weights(pair.truth):
-        raise InputError(
-            "the arguments look swapped: the first has values other than 0 and 1, the second does not",
-            where="A_true and A_pred",
-            fix="The truth comes first. If it has weights, pass A_true != 0; if it has the marks of a CPDAG, name the "
-            'encoding of both, such as encoding=("causal-learn", "causal-learn").',
-        )
-    return pair
-
-
-def _missing(layer: Layer) -> Ints:
-    """The cells without a score, in order; both of an open edge."""
-    cells = layer.stored.cells[np.isnan(layer.stored.values)]
-    keys = layer.open.keys[np.isnan(layer.open.weights)]
-    low, high = np.divmod(keys, max(layer.d, 1))
-    return np.sort(np.concatenate([cells, keys, high * layer.d + low])) if keys.size else cells
-
-
-def _has_weights(layers: Sequence[Layer]) -> bool:
-    """Whether values are weights: neither scores from 0 to 1 nor whole numbers, which may be marks."""
-    values = np.concatenate([layer.stored.values for layer in layers])
-    return bool(((values < 0) | (values > 1)).any() and (values != np.floor(values)).any())
-
-
-def _wrong_values(
-    pair: Pair, layers: Sequence[Layer], is_wrong: Any, said: str, fix: str, number: int | None
-) -> InputError:
-    """How many values are wrong, and where the first one is."""
-    count, index = 0, ""
-    for lag, layer in enumerate(layers):
-        cells = [layer.stored.cells[is_wrong(layer.stored.values)], layer.open.keys[is_wrong(layer.open.weights)]]
-        count += len(cells[0]) + len(cells[1])
-        for cell in [] if index else np.concatenate(cells)[:1]:
-            first = [int(end) for end in divmod(int(cell), layer.d)]
-            prefix, suffix = [] if number is None else [number], [lag] if len(layers) > 1 else []
-            index = str((*prefix, *first, *suffix))
-    total = sum(2 * pairs + cells for pairs, cells in (pair.units(lag) for lag in pair.lags))
-    where = ARGUMENTS[layers is pair.prediction]
-    return InputError(f"{count:,} of {total:,} {said}, the first at index {index}", where=where, fix=fix)
-
-
 _SQUARE = "Row i, column j is the edge i → j; pass a list of edges as a list of tuples."
 _LAGS = (
     "A[i, j, l] is the edge from i at t − l to j at t; pass np.moveaxis(A, 0, -1) if A is (lags + 1, d, d), or "
     "lagged=False without lags."
-)
-_FIX_NAN = 'Repair the model, or pass nan="omit": such cells are then left out of both graphs and reported.'
-_FIX_SIGN = (
-    'For weights pass sign="absolute". For scores that are negative where no edge is likely: sign="keep". '
-    "For marks of a CPDAG: encoding=."
 )

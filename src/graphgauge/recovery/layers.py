@@ -17,6 +17,8 @@ from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Ints
 from graphgauge.recovery.graph import MIRRORED, Graph, Kind, Names
 
+# What truth and prediction are called in errors.
+ARGUMENTS = ("A_true", "A_pred")
 # What the core finds in a matrix while it packs it.
 _EDGE, _NAN, _NEGATIVE, _WEIGHTED = 1, 2, 4, 8
 # The types that the core reads.
