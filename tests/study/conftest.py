@@ -24,7 +24,7 @@ dataset = "toy"
 methods = ["good", "poor"]
 seeds = [0, 1, 2]
 pos_scores = "scores/{method}/{seed}/pos.npy"
-neg_scores = "scores/{method}/{seed}/neg-*.npy"
+neg_scores = "scores/{method}/{seed}/neg.npy"
 groups = { relation = "relation.npy" }
 
 [[compare]]
@@ -55,8 +55,7 @@ def write_scores(folder: Path, queries: int = 60, negatives: int = 20, seeds: in
             place.mkdir(parents=True, exist_ok=True)
             np.save(place / "pos.npy", draw.normal(1 + number, 1, queries))
             neg = draw.normal(0, 1, (queries, negatives))
-            np.save(place / "neg-0.npy", neg[: queries // 2])
-            np.save(place / "neg-1.npy", neg[queries // 2 :])
+            np.save(place / "neg.npy", neg)
     np.save(folder / "relation.npy", np.arange(queries) % 3)
 
 

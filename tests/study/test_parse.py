@@ -29,7 +29,7 @@ def test_methods_and_seeds_expand(tmp_path):
     assert study.items[4].request.fields == {
         "k": (1, 3),
         "pos_scores": "scores/poor/1/pos.npy",
-        "neg_scores": "scores/poor/1/neg-*.npy",
+        "neg_scores": "scores/poor/1/neg.npy",
         "groups": {"relation": "relation.npy"},
     }
 

@@ -41,12 +41,12 @@ def test_results_are_what_the_library_gives(finished):
     for method in ("good", "poor"):
         for seed in range(3):
             place = finished / "scores" / method / str(seed)
-            neg = np.concatenate([np.load(place / f"neg-{shard}.npy") for shard in range(2)])
+            neg = np.load(place / "neg.npy")
             expected = graphgauge.ranking.evaluate(np.load(place / "pos.npy"), neg, k=(1, 3))
             found = load(finished / f"results/{method}/ranking/metrics_toy_{seed}.json")
             assert {key: found[key].value for key in expected} == {key: each.value for key, each in expected.items()}
             assert (found.run.method, found.run.dataset, found.run.seed) == (method, "toy", seed)
-            assert f"scores/{method}/{seed}/neg-1.npy" in [each["path"] for each in found.receipt["inputs"]]
+            assert f"scores/{method}/{seed}/neg.npy" in [each["path"] for each in found.receipt["inputs"]]
 
 
 def test_what_is_written_beside_the_results(finished):
@@ -71,7 +71,6 @@ def test_what_is_up_to_date_is_not_evaluated_again(finished):
     ("change", "again"),
     [
         (lambda f: np.save(f / "scores/good/1/pos.npy", np.ones(60)), ["ranking/good/toy/1"]),
-        (lambda f: np.save(f / "scores/good/1/neg-2.npy", np.ones((0, 20))), ["ranking/good/toy/1"]),
         (lambda f: (f / POOR).unlink(), ["ranking/poor/toy/0"]),
         (lambda f: edit(f / POOR, '"n": 60', '"n": 61'), ["ranking/poor/toy/0"]),
         (lambda f: (f / POOR).write_text(""), ["ranking/poor/toy/0"]),
@@ -172,7 +171,7 @@ def test_a_baseline_is_a_gate(finished):
 
 
 def test_findings_can_be_ignored_with_a_reason(study):
-    np.save(study / "scores/good/0/neg-0.npy", np.zeros((30, 20)))
+    np.save(study / "scores/good/0/neg.npy", np.zeros((60, 20)))
     np.save(study / "scores/good/0/pos.npy", np.zeros(60))
     text = '\n[audit]\nignore = [{ check = "tied-scores", because = "it is constant" }]\n'
     with (study / "study.toml").open("a") as stream:
@@ -263,7 +262,7 @@ def test_hostile_names_stay_in_the_results_and_off_the_terminal(study):
     names = ["<script>alert(1)</script>", "../../x", "/etc/passwd", "..", "a\\nb\\r\\u001b[31mred", "=1+1", "x" * 1000]
     tables = "".join(
         f'[[evaluate]]\nfamily = "ranking"\ndataset = "../up"\nmethod = "{name}"\n'
-        'pos_scores = "scores/good/0/pos.npy"\nneg_scores = "scores/good/0/neg-*.npy"\n'
+        'pos_scores = "scores/good/0/pos.npy"\nneg_scores = "scores/good/0/neg.npy"\n'
         for name in names
     )
     (study / "study.toml").write_text(f'schema = 1\nname = "{names[4]}"\n{tables}[[gate]]\nrequire = "mrr > 1"\n')

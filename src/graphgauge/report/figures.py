@@ -147,5 +147,6 @@ def _own_ids(svg: str, prefix: str) -> str:
     svg = _ID.sub(lambda found: f' id="{prefix}-{found[1]}"' if found[1] in referred else "", svg)
     svg = re.sub(r'(href="#|url\(#)([^")]+)', lambda found: f"{found[1]}{prefix}-{found[2]}", svg)
     svg = re.sub(r'<svg ([^>]*?)width="[\d.]+pt" height="[\d.]+pt"', r"<svg \1", svg.replace("\n", " "), count=1)
+    svg = re.sub(r'="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)  # a hundredth of a point
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg)
     return re.sub(r"> +<", "><", svg)
