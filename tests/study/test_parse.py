@@ -78,15 +78,6 @@ def test_a_name_with_a_comma_is_one_name_wherever_it_is_filled_in(tmp_path):
         assert (one.request.fields["conditions"], other.request.fields["conditions"]) == (("a,b", *rest), ("c", *rest))
 
 
-def test_seeds_of_a_log_are_an_option_next_to_the_seeds_of_the_study(tmp_path):
-    text = (
-        'schema = 1\n[[evaluate]]\nfamily = "evolution"\nmethod = "m"\ndataset = "d"\nlog = "run"\nlabels = "y.npy"\n'
-        'seeds = [3, 4]\nlog_seeds = "{seed}"\n'
-    )
-    items = read(tmp_path, text).items
-    assert [(item.request.run.seed, item.request.fields["log_seeds"]) for item in items] == [(3, (3,)), (4, (4,))]
-
-
 def test_one_method_without_seeds(tmp_path):
     text = 'schema = 1\n[[evaluate]]\nfamily = "ranking"\nmethod = "m"\ndataset = "d"\n'
     (item,) = read(tmp_path, text + 'pos_scores = "x.npy"\nneg_scores = "y.npy"\n').items
@@ -105,11 +96,11 @@ def test_one_method_without_seeds(tmp_path):
         ('name = "two scorers"', "name = 3", 2, ["name: expected a text, found 3"]),
         ('results = "results/"', 'result = "results/"', 3, ["unknown key 'result'", "'results'"]),
         ("[defaults.ranking]", "[defaults.rankin]", 5, ["unknown family 'rankin'", "'ranking'"]),
-        ("k = [1, 3]", "k = [0]", 6, ["k: 0 is below 1"]),
-        ("k = [1, 3]", 'k = "many"', 6, ["k: 'many' is not a whole number"]),
+        ("k = [1, 3]", "k = [0]", 6, ["k must be a whole number"]),
+        ("k = [1, 3]", 'k = "many"', 6, ["k must be a whole number"]),
         ("k = [1, 3]", 'method = "x"', 6, ["unknown input or option 'method'"]),
-        ("k = [1, 3]", "k = true", 6, ["k: True is not a whole number"]),
-        ("k = [1, 3]", "k = 1979-05-27", 6, ["k: datetime.date(1979, 5, 27) is not a whole number"]),
+        ("k = [1, 3]", "k = true", 6, ["k must be a whole number"]),
+        ("k = [1, 3]", "k = 1979-05-27", 6, ["k must be a whole number"]),
         ("[[evaluate]]", "[evaluate]", 8, ["evaluate is not a list of tables", "[[evaluate]]"]),
         ('family = "ranking"', 'family = "rankings"', 9, ["unknown family 'rankings'", "'ranking'"]),
         ('family = "ranking"\n', "", 8, ["family is missing", "ranking"]),
@@ -125,10 +116,10 @@ def test_one_method_without_seeds(tmp_path):
         ("{method}/{seed}/pos", "{method/{seed}/pos", 13, ["brace"]),
         ("{method}/{seed}/pos", "{method.__class__}/{seed}/pos", 13, ["unknown placeholder"]),
         ("{method}/{seed}/pos", "{seed:9999999999}/pos", 13, ["has an unsupported format"]),
-        ('groups = { relation = "relation.npy" }', "threads = 2", 15, ["threads is not set in a study"]),
-        ('groups = { relation = "relation.npy" }', 'save_state = "x"', 15, ["save_state is not set in a study"]),
-        ('groups = { relation = "relation.npy" }', 'ties = "hopeful"', 15, ["ties: 'hopeful' is not one of"]),
-        ('groups = { relation = "relation.npy" }', 'ties = { a = "b" }', 15, ["ties: {'a': 'b'} is not one of"]),
+        ('groups = { relation = "relation.npy" }', "threads = 2", 15, ["unknown input or option 'threads'"]),
+        ('groups = { relation = "relation.npy" }', 'save_state = "x"', 15, ["unknown input or option 'save_state'"]),
+        ('groups = { relation = "relation.npy" }', 'ties = "hopeful"', 15, ["unknown ties 'hopeful'"]),
+        ('groups = { relation = "relation.npy" }', 'ties = { a = "b" }', 15, ["unknown ties"]),
         ('baseline = "poor"', 'baseline = "pour"', 19, ["unknown method 'pour'", "'poor'"]),
         ('baseline = "poor"', 'correction = "none"', 19, ["unknown key 'correction'"]),
         ('baseline = "poor"', 'over = "seed"', 19, ["unknown over 'seed'", "'seeds'"]),

@@ -359,7 +359,9 @@ class _Reader:
         try:
             yield
         except InputError as error:
-            about = getattr(error, "field", None)
+            # An error that does not say its field begins with it.
+            named = (word for word in re.findall(r"\w+", error.what)[:2] if word in (places or {}))
+            about = getattr(error, "field", None) or next(named, None)
             what = error.what if error.where is None else f"{error.where}: {error.what}"
             self._fail(what, (places or {}).get(about or "", place), error.fix)
 
