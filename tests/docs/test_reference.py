@@ -8,6 +8,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,22 +57,7 @@ METHODS = [
 
 @pytest.mark.parametrize(("name", "method"), METHODS, ids=[name for name, _ in METHODS])
 def test_methods_are_described(name: str, method: Callable[..., Any]) -> None:
-    """As functions, but an example is needed only where the class has none, and no return value where there is none.
-
-    A method of at most one parameter may say all of it in a sentence, and one of more if it names each of them.
-    """
-    said = inspect.getdoc(method) or ""
-    parameters = [each for each in inspect.signature(method).parameters if each not in ("self", "cls")]
-    if not sections(said).keys() - {"Examples"} and (
-        len(parameters) <= 1 or all(f"`{each}`" in said for each in parameters)
-    ):
-        assert len(said) > 10
-        return
-    returned = inspect.signature(method).return_annotation
-    unneeded = ["Examples", "Returns"] if returned == "None" else ["Examples"]
-    assert not [
-        each for each in lacking(name, method) if each not in {f"{name} has no section {one}" for one in unneeded}
-    ]
+    assert not lacking(name, method)
 
 
 # Classes that are shown by the example of a function or of another class.
@@ -113,31 +99,36 @@ def test_classes_have_an_example(name: str) -> None:
 
 
 def lacking(name: str, value: object) -> list[str]:
-    """What a docstring does not say: for functions and methods all parameters, what they return, and an example.
+    """What a docstring does not say: what it is, and for functions and methods every parameter.
 
-    A function that is said in a few sentences names each of its parameters in them, or has one that needs no words.
+    A parameter has an entry, or is named in the sentences, or is one that the family's `evaluate` describes. A function
+    with a single parameter may say it without its name.
     """
     text = inspect.getdoc(value) or ""
     if len(text.partition("\n")[0]) <= 10:
         return [f"{name} has no docstring"]
     if not inspect.isfunction(value):
         return []
-    found = sections(text)
-    if not found.keys() - {"Examples"}:
-        parameters = [each for each in inspect.signature(value).parameters if each not in ("self", "cls")]
-        unnamed = [each for each in parameters if f"`{each}" not in text and len(parameters) > 1]
-        return [f"{name}: parameter {each} is not described" for each in unnamed]
-    named = {
+    entries = {
         part.strip().lstrip("*")
-        for line in found.get("Parameters", "").splitlines()
+        for line in sections(text).get("Parameters", "").splitlines()
         if not line.startswith(" ")
         for part in line.partition(":")[0].split(",")
     }
     parameters = [each for each in inspect.signature(value).parameters if each not in ("self", "cls")]
-    missing = [f"{name}: parameter {each} is not described" for each in parameters if each not in named]
-    missing += [f"{name}: {each} is described, but no parameter" for each in named - set(parameters) if each]
-    missing += [f"{name} has no section {each}" for each in ("Returns", "Examples") if each not in found]
-    return missing + ([] if ">>>" in found.get("Examples", ">>>") else [f"{name} has no example that runs"])
+    said = {each for each in parameters if f"`{each}" in text} | entries | common_to(name.split(".")[1])
+    missing = [f"{name}: parameter {each} is not described" for each in parameters if each not in said]
+    missing = [] if len(parameters) == 1 and not entries else missing
+    missing += [f"{name}: {each} is described, but no parameter" for each in entries - set(parameters) if each]
+    return missing
+
+
+@cache
+def common_to(package: str) -> frozenset[str]:
+    """The parameters that the `evaluate` of a family describes, and those of all its readings together."""
+    evaluate = getattr(importlib.import_module(f"graphgauge.{package}"), "evaluate", None)
+    known = frozenset() if evaluate is None else frozenset(inspect.signature(evaluate).parameters)
+    return known | {"reading", "options"}
 
 
 def sections(text: str) -> dict[str, str]:
