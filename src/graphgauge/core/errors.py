@@ -39,7 +39,7 @@ class InputError(GraphgaugeError, ValueError):
     ...     forecasting.evaluate([1, 2], [1, 2, 3])
     ... except InputError as error:
     ...     print(error)
-    y_pred: expected shape (2), found (3,). It must have the shape of y_true; nothing is broadcast.
+    y_pred: has shape (3,), not (2,). Nothing is broadcast.
     """
 
     def __init__(self, what: str, *, where: str | None = None, fix: str | None = None) -> None:

@@ -46,7 +46,7 @@ def columns_of(frame: Any, *, index: bool = False) -> dict[str, AnyArray]:
 
 
 def labels_of(values: Any, where: str) -> AnyArray:
-    """Labels that can be told apart: whole numbers, floats, texts, dates (in UTC) or durations; none is empty.
+    """Labels that can be compared: whole numbers, floats, texts, dates (in UTC) or durations; none is empty.
 
     Dates of any resolution, with or without a zone, as objects or as ISO text are dates in nanoseconds.
     """

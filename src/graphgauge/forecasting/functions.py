@@ -31,6 +31,7 @@ class Shares(TypedDict):
 def mae(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
     """Mean absolute error.
 
+    >>> from graphgauge.forecasting import mae
     >>> mae([1, 2, 4], [1, 3, 2])
     1.0
     """
@@ -40,6 +41,7 @@ def mae(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
 def rmse(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
     """Root of the mean squared error.
 
+    >>> from graphgauge.forecasting import rmse
     >>> round(rmse([1, 2, 4], [1, 3, 2]), 4)
     1.291
     """
@@ -49,6 +51,7 @@ def rmse(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
 def mape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
     """Mean of absolute error over absolute truth, over cells whose truth is not 0; .25 is 25 %.
 
+    >>> from graphgauge.forecasting import mape
     >>> mape([2, 0, 4], [1, 5, 4])
     0.25
     """
@@ -58,6 +61,7 @@ def mape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
 def wape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
     """Sum of absolute errors over sum of absolute truths.
 
+    >>> from graphgauge.forecasting import wape
     >>> wape([2, 0, 4], [1, 0, 6])
     0.5
     """
@@ -67,6 +71,7 @@ def wape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
 def smape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
     """Mean of 2·abs(error) over abs(truth) + abs(forecast), from 0 to 2.
 
+    >>> from graphgauge.forecasting import smape
     >>> smape([1, 0], [3, 0])
     0.5
     """
@@ -76,6 +81,7 @@ def smape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
 def bias(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
     """Mean of forecast minus truth.
 
+    >>> from graphgauge.forecasting import bias
     >>> bias([1, 2], [2, 5])
     2.0
     """
@@ -85,6 +91,7 @@ def bias(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
 def r2(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
     """1 − squared errors over the truth's variation about its mean.
 
+    >>> from graphgauge.forecasting import r2
     >>> r2([1, 2, 3], [1, 2, 4])
     0.5
     """
@@ -94,6 +101,7 @@ def r2(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
 def mase(y_true: Any, y_pred: Any, *, history: Any, season: int = 1, **reading: Unpack[Reading]) -> float:
     """Mean absolute error of a series, or of (time, node), over the naive error in its history.
 
+    >>> from graphgauge.forecasting import mase
     >>> mase([5, 6], [7, 6], history=[1, 3, 5])
     0.5
     """
@@ -104,8 +112,9 @@ def mase(y_true: Any, y_pred: Any, *, history: Any, season: int = 1, **reading: 
 
 
 def nll(y_true: Any, mean: Any, std: Any, **reading: Unpack[Reading]) -> float:
-    """Mean negative log-likelihood of Gaussian forecasts.
+    """Mean negative log-likelihood of Gaussian forecasts with this `mean` and `std`.
 
+    >>> from graphgauge.forecasting import nll
     >>> round(nll([0.0], [0.0], [1.0]), 4)
     0.9189
     """
@@ -123,8 +132,9 @@ def crps(
     fair: bool = False,
     **reading: Unpack[Reading],
 ) -> float:
-    """Mean continuous ranked probability score of Gaussians, members (`fair`: as draws) or quantiles.
+    """Mean continuous ranked probability score of Gaussians (`mean`, `std`), members (`fair`: as draws) or quantiles.
 
+    >>> from graphgauge.forecasting import crps
     >>> round(crps([0.0], [0.0], [1.0]), 4), round(crps([2], samples=[[5, 0, 1]]), 4)
     (0.2337, 0.8889)
     """
@@ -135,6 +145,7 @@ def crps(
 def pinball(y_true: Any, quantiles: Any, *, levels: Any, **reading: Unpack[Reading]) -> float:
     """Mean pinball loss over cells and levels.
 
+    >>> from graphgauge.forecasting import pinball
     >>> pinball([2], [[1, 3]], levels=[0.25, 0.75])
     0.25
     """
@@ -142,8 +153,9 @@ def pinball(y_true: Any, quantiles: Any, *, levels: Any, **reading: Unpack[Readi
 
 
 def ece(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[Reading]) -> float:
-    """Distance of root mean square error and root mean predicted variance, over bins of the latter.
+    """Distance of root mean square error of `mean` and root mean predicted variance, over bins of the latter.
 
+    >>> from graphgauge.forecasting import ece
     >>> ece([0, 0, 0, 0], [1, -1, 2, 14], [1, 1, 2, 2], bins=2)
     4.0
     """
@@ -151,8 +163,9 @@ def ece(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[R
 
 
 def ence(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[Reading]) -> float:
-    """The same distance relative to the predicted spread, mean over bins.
+    """The same distance of `mean` and truth relative to the predicted spread, mean over bins.
 
+    >>> from graphgauge.forecasting import ence
     >>> ence([0, 0, 0, 0], [1, -1, 2, 14], [1, 1, 2, 2], bins=2)
     2.0
     """
@@ -160,8 +173,9 @@ def ence(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[
 
 
 def calibration_error(y_true: Any, mean: Any, std: Any, **reading: Unpack[Reading]) -> float:
-    """Mean over p of the distance between p and the share of truths below the predicted quantile p.
+    """Mean over p of the distance between p and the share of truths below the quantile p of `mean` and `std`.
 
+    >>> from graphgauge.forecasting import calibration_error
     >>> round(calibration_error([0], [0], [1]), 4)
     0.2525
     """
@@ -169,8 +183,9 @@ def calibration_error(y_true: Any, mean: Any, std: Any, **reading: Unpack[Readin
 
 
 def miscalibration_area(y_true: Any, mean: Any, std: Any, **reading: Unpack[Reading]) -> float:
-    """Area between the reliability curve and the diagonal.
+    """Area between the reliability curve of `mean` and `std` and the diagonal.
 
+    >>> from graphgauge.forecasting import miscalibration_area
     >>> round(miscalibration_area([0], [0], [1]), 4)
     0.2475
     """
@@ -178,8 +193,9 @@ def miscalibration_area(y_true: Any, mean: Any, std: Any, **reading: Unpack[Read
 
 
 def interval_score(y_true: Any, low: Any, high: Any, *, level: float, **reading: Unpack[Reading]) -> float:
-    """Winkler's score of central intervals of this level, mean over cells.
+    """Winkler's score of central intervals from `low` to `high` of this `level`, mean over cells.
 
+    >>> from graphgauge.forecasting import interval_score
     >>> interval_score([5, 0], [1, -1], [3, 1], level=0.5)
     6.0
     """
@@ -187,8 +203,9 @@ def interval_score(y_true: Any, low: Any, high: Any, *, level: float, **reading:
 
 
 def coverage(y_true: Any, low: Any, high: Any, *, level: float, **reading: Unpack[Reading]) -> Shares:
-    """The share of truths in intervals of this level, the level, and by how much the share exceeds it.
+    """The share of truths from `low` to `high`, the nominal `level`, and by how much the share exceeds it.
 
+    >>> from graphgauge.forecasting import coverage
     >>> coverage([5, 0], [1, -1], [3, 1], level=0.5)
     {'coverage': 0.5, 'nominal_level': 0.5, 'difference': 0.0}
     """

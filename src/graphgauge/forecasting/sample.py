@@ -153,7 +153,11 @@ class Sample:
         nan: str,
         rows: Rows | None = None,
     ) -> Sample:
-        """Arrays in canonical order as a sample: masked, converted, with a point forecast if there is one."""
+        """Arrays in canonical order as a sample: masked, converted, with a point forecast if there is one.
+
+        `arrays` by name have the `shape` (time, horizon, node), quantiles their `levels` and dense arrays their `axes`
+        and `labels`; `null` is a value that means none, with its tolerance, and ragged tables have `rows`.
+        """
         nan_policy(nan)
         if "quantiles" in arrays and arrays["quantiles"].shape[-1] != len(levels):
             what = f"{arrays['quantiles'].shape[-1]} along the last axis, for {len(levels)} levels"

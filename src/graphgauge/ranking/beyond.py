@@ -72,7 +72,7 @@ class Catalog:
 
     @classmethod
     def of(cls, given: Any, items: int | None = None) -> Catalog | None:
-        """A catalogue as it is, or from a dictionary of its parts; of as many items as there are, if that is known."""
+        """A catalogue that is `given` as it is, or as a dictionary of its parts; of `items` items, if that is known."""
         if given is None:
             return None
         if isinstance(given, Mapping) and {*given} <= {"size", "popularity", "categories", "embeddings"}:

@@ -83,6 +83,8 @@ def evaluate_until(
     resume, save
         A file to go on from, and one to write: at the end, every minute, and if the run fails. A run can go on with
         other widths and gates: what was read keeps those under which it was read, and is not scored again.
+    progress
+        What is told of how much was read.
 
     Returns
     -------

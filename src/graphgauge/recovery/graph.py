@@ -127,7 +127,7 @@ class Graph:
 
     @classmethod
     def from_edges(cls, edges: Iterable[Sequence[Any]], **parts: Any) -> Graph:
-        """A graph of tuples (source, target) or (source, target, weight); `parts` are those of `Graph`."""
+        """A graph of `edges`, tuples (source, target) or (source, target, weight); `parts` are those of `Graph`."""
         listed = list(edges)
         lengths = {len(edge) if isinstance(edge, tuple | list) else 0 for edge in listed}
         if not lengths <= {2, 3}:
