@@ -186,7 +186,7 @@ def _when(
     issued = labels_of(columns[cutoff], f"column {cutoff!r}") if cutoff in columns else None
     if horizon is not None:
         ahead, number = _ranked(labels_of(_column(columns, horizon), f"column {horizon!r}"))
-        # A number of steps after a time without a cutoff is told apart by its horizon.
+        # A number of steps after a time without a cutoff has its horizon instead.
         return (*_ranked(times if issued is None else issued), ahead, number)
     known, step = _ranked(times if issued is None else issued)
     if known.dtype.kind == "U" and issued is None and len(known) > 1:
