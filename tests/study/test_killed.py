@@ -124,8 +124,7 @@ def test_interrupted_ends_quietly_with_130(tmp_path):
     write_scores(tmp_path, seeds=SEEDS)
     (tmp_path / "study.toml").write_text(MANY)
     run = start(tmp_path)
-    while not list((tmp_path / "results").rglob("metrics_*.json")):
-        time.sleep(0.01)
+    wait_for_more(run, tmp_path, 1, 0)
     os.killpg(run.pid, signal.SIGINT)
     _, errors = run.communicate()
     assert run.returncode in (130, 0)  # 0 where it was about to end

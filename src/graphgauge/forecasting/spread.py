@@ -1,7 +1,8 @@
 """Cells by predicted standard deviation: the bins of `ece` and `ence`.
 
 Standard deviations are counted by the leading bits of their floats, in steps of less than .1 %, so that parts add up
-and nothing is sorted. Of a sample in memory the few cells that share these bits with the edge of a bin are compared in full.
+and nothing is sorted. Of a sample in memory the few cells that share these bits with the edge of a bin are compared
+in full.
 """
 
 from __future__ import annotations
