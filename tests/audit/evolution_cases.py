@@ -3,7 +3,7 @@
 import numpy as np
 from tests.audit.cases import Case
 
-from graphgauge.old.evolution import EvaluationSuite
+from graphgauge.evolution import EvaluationSuite
 
 NODES = 150
 
@@ -39,7 +39,7 @@ def grown(rng, weight, births, over_births, skill=1):
     points, edges, labels = start(rng)
     several = rng.random() < 0.1
     names = ["a", "b"] if several else ["run"]
-    suite = EvaluationSuite(range(NODES), labels, names, metrics=["auc_synthetic", "auc_birth"], threads=1)
+    suite = EvaluationSuite(range(NODES), labels, names, metrics=["auc_synthetic", "auc_birth"])
     for name in names:
         for seed in range(2 if several else 1):
             new = born(rng, points, births, skill)
@@ -47,7 +47,7 @@ def grown(rng, weight, births, over_births, skill=1):
             moved = smoothed(points, after if over_births else edges, weight) + rng.normal(0, 0.003, points.shape)
             suite.begin(name, points, edges, seed)
             suite.step(name, moved, new, after, 0, seed=seed)
-    return suite.evaluation().materials
+    return suite.evaluation()._materials
 
 
 def trained(rng):
@@ -104,7 +104,32 @@ def declared(rng, hidden=0, phantom=0):
             taken = np.isin(np.sort(free) @ [NODES, 1], np.sort(edges) @ [NODES, 1]) | (free[:, 0] == free[:, 1])
             said = np.concatenate([said, free[~taken][:phantom]])
         suite.step("run", points, said, edges, cycle)
-    return suite.evaluation().materials
+    return suite.evaluation()._materials
+
+
+def undeclared(rng, cycles=0):
+    """Five cycles; births of so many of them are left to be told from the graphs."""
+    points, edges, labels = start(rng)
+    suite = EvaluationSuite(range(NODES), labels, ["run"], metrics=["delta_homophily"])
+    suite.begin("run", points, edges)
+    silent = rng.choice(5, cycles, replace=False)
+    for cycle in range(5):
+        new = born(rng, points, int(rng.integers(15, 60)), 1)
+        edges = np.concatenate([edges, new])
+        suite.step("run", points, None if cycle in silent else new, edges, cycle)
+    return suite.evaluation()._materials
+
+
+def repeated(rng, copies=0):
+    """Four seeds that start alike; so many of them have the births of the first."""
+    points, edges, labels = start(rng)
+    suite = EvaluationSuite(range(NODES), labels, ["run"], metrics=["delta_homophily"])
+    first = born(rng, points, 30, 1)
+    for seed in range(4):
+        new = first if seed <= copies else born(rng, points, 30, 1)
+        suite.begin("run", points, edges, seed)
+        suite.step("run", points, new, np.concatenate([edges, new]), 0, seed=seed)
+    return suite.evaluation()._materials
 
 
 def rewired(rng, share=0.0):
@@ -123,7 +148,7 @@ def rewired(rng, share=0.0):
         new = new[~np.isin(new @ [NODES, 1], np.sort(last) @ [NODES, 1])]
         suite.step("run", points, new, edges, cycle)
         gone, last = last, new
-    return suite.evaluation().materials
+    return suite.evaluation()._materials
 
 
 def sided(rng, edges_between=0, held=0, shared=False):
@@ -136,7 +161,7 @@ def sided(rng, edges_between=0, held=0, shared=False):
         edges = edges[: int(rng.integers(20, len(edges)))]
     test, rest = edges[-20:], edges[: len(edges) - 20 + held]
     names = ["a", "b"]
-    suite = EvaluationSuite(range(NODES), labels, names, metrics=["static_auc"], test_edges=test, threads=1)
+    suite = EvaluationSuite(range(NODES), labels, names, metrics=["static_auc"], test_edges=test)
     graph = rest
     for name in names:
         graph = graph if shared else rest
@@ -148,7 +173,7 @@ def sided(rng, edges_between=0, held=0, shared=False):
             new = new[: max(1, shared)] if shared else new
             graph = np.concatenate([graph, new])
             suite.step(name, points, new, graph, cycle)
-    return suite.evaluation().materials
+    return suite.evaluation()._materials
 
 
 FLAG, NUMBER, ONE_HOT = np.eye(4)[:, :1], np.arange(4.0)[:, None], np.eye(4)
@@ -172,6 +197,8 @@ CASES = [
         lambda rng, phantom: declared(rng, phantom=phantom),
         {"one birth of a cycle": 1, "two": 2, "ten": 10},
     ),
+    Case("inferred-births", undeclared, undeclared, {"in one cycle of five": 1, "in three": 3, "in all": 5}),
+    Case("copied-run", repeated, repeated, {"one of four seeds": 1, "two": 2, "three": 3}),
     Case("reborn-edges", rewired, rewired, {"a fifth of what was removed is born again": 0.2, "half": 0.5, "all": 1.0}),
     Case(
         "bipartite-growth",

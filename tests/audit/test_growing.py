@@ -3,19 +3,17 @@
 import numpy as np
 import pytest
 from tests.audit.evolution_cases import NODES, born, smoothed, start
-from tests.command import graphgauge
 
+from graphgauge import Evaluation, audit, evolution
 from graphgauge.core.errors import InputError
-from graphgauge.old import audit
-from graphgauge.old.evolution import EvaluationSuite, EvolutionLog
 
 
-def test_the_circular_condition_is_named():
-    """Several conditions have no interval together; each is looked at by itself."""
+def test_a_circular_condition_is_found_among_others():
+    """Births are judged one by one, so half of them are enough."""
     rng = np.random.default_rng(0)
     points, edges, labels = start(rng)
     weights = {"still": 0.0, "smoothed": 0.6}
-    suite = EvaluationSuite(range(NODES), labels, list(weights), metrics=["auc_synthetic", "auc_birth"])
+    suite = evolution.EvaluationSuite(range(NODES), labels, list(weights), metrics=["auc_synthetic", "auc_birth"])
     for name, weight in weights.items():
         for seed in range(4):
             births = born(rng, points, 100, 1)
@@ -24,12 +22,12 @@ def test_the_circular_condition_is_named():
             suite.step(name, smoothed(points, after, weight), births, after, 0, seed=seed)
     (finding,) = suite.evaluation().findings
     assert finding.check == "circular-auc"
-    assert finding.message.startswith("births of smoothed score")
+    assert finding.message.startswith("against the same pairs, births gain ")
 
 
 def given_away(embeddings, labels, **materials):
     found = audit.run(
-        family="evolution", only=["label-in-embeddings"], embeddings=embeddings, labels=labels, **materials
+        Evaluation("evolution", []), only=["label-in-embeddings"], embeddings=embeddings, labels=labels, **materials
     )
     return found[0].evidence if found else None
 
@@ -107,30 +105,14 @@ def test_embeddings_that_are_none(embeddings, words):
 
 def test_a_log_is_looked_through(told, tmp_path):
     points, edges, labels = told
-    log = EvolutionLog(tmp_path / "run")
+    log = evolution.Log(tmp_path / "run")
     log.begin("Off", 3, edges=edges, embeddings=points)
     for cycle in range(2):
         births = born(np.random.default_rng(cycle), points, 20, 1)
-        log.append_cycle("Off", 3, cycle, embeddings=smoothed(points, edges, 0.5), new_edges=births)
-    np.save(tmp_path / "y.npy", labels)
-    np.save(tmp_path / "x.npy", points[:, :8])
-    command = [
-        "audit",
-        "evolution",
-        "--log",
-        tmp_path / "run",
-        "--labels",
-        tmp_path / "y.npy",
-        "--metrics",
-        "auc_birth",
-    ]
-    done = graphgauge(*command)
-    assert (
-        "error [label-in-embeddings] along 1 of 9 directions of the embeddings before the first cycle (Off, seed 3)"
-        in (done.stdout)
-    ), done.stderr
-    done = graphgauge(*command, "--embeddings", tmp_path / "x.npy")
-    assert (
-        "nothing found by: circular-auc, undeclared-births, absent-declared, reborn-edges, "
-        "bipartite-growth, test-edges-in-graph, shared-state, label-in-embeddings." in " ".join(done.stdout.split())
-    ), done.stderr
+        log.append("Off", 3, cycle, embeddings=smoothed(points, edges, 0.5), new_edges=births)
+    evaluation = evolution.evaluate(tmp_path / "run", labels, metrics=["auc_birth"])
+    first = next(evolution.Log(tmp_path / "run").cycles("Off", 3)).previous_embeddings
+    (finding,) = audit.run(evaluation, labels=labels, embeddings=first)
+    assert (finding.severity, finding.check) == ("error", "label-in-embeddings")
+    assert finding.message.startswith("along 1 of 9 directions of the embeddings all 150 nodes of 4 classes")
+    assert not audit.run(evaluation, labels=labels, embeddings=points[:, :8])
