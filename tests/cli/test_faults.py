@@ -148,12 +148,14 @@ def results(tmp_path_factory):
     ],
 )
 def test_a_place_that_cannot_be_written(results, command, place):
-    if "--figure" in command and place == "/dev/full":
-        link = results / "full.svg"
+    ending = ".html" if command[0] == "report" else ".svg"
+    place = place.replace(".svg", ending)
+    if ("--figure" in command or command[0] == "report") and place == "/dev/full":
+        link = results / f"full{ending}"
         if not link.is_symlink():
             link.symlink_to(place)
-        place = "full.svg"
-    if command[0] in ("merge", "audit") and command[-1] == "-o":
+        place = link.name
+    if command[0] == "merge" and command[-1] == "-o":
         place = place.replace(".svg", ".json")  # result files with another ending are refused
     if command[0] in ("aggregate", "compare") and command[-1] == "-o":
         place = place.replace(".svg", ".txt")

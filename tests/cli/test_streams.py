@@ -56,16 +56,15 @@ def test_nobody_hears_and_everything_is_written(files, tmp_path, unheard):
         "-o": "o.json",
         "--flat": "flat.json",
         "--figure": "f.svg",
-        "--save-state": "s.npz",
-        "--per-query": "q.csv",
+        "--state": "s.npz",
     }
-    options = " ".join(f"{flag} {tmp_path / name}" for flag, name in written.items())
+    options = "--keep-items " + " ".join(f"{flag} {tmp_path / name}" for flag, name in written.items())
     for gate, expected in (("mrr >= 0", 0), ("mrr >= 1.5", 1)):
         done = shell(f"{COMMAND} {RANKING} {options} --gate '{gate}' {UNHEARD[unheard]}", files)
         assert done.returncode == expected, done.stderr
         assert b"Traceback" not in done.stderr
         assert b"Exception ignored" not in done.stderr
-        assert {path.name for path in tmp_path.iterdir()} == {*written.values(), "o.items.npz", "o.kept.npz"}
+        assert {path.name for path in tmp_path.iterdir()} == {*written.values(), "o.items.npz"}
         for path in tmp_path.iterdir():
             path.unlink()
 
@@ -77,7 +76,6 @@ def test_nobody_hears_and_everything_is_written(files, tmp_path, unheard):
         ("aggregate results -o {0}/t.csv --figure {0}/t.svg", ["t.csv", "t.svg"]),
         ("compare results --metric mrr -o {0}/t.md --figure {0}/t.svg", ["t.md", "t.svg"]),
         ("report results -o {0}/page.html", ["page.html"]),
-        (f"audit {RANKING} -o {{0}}/a.json", ["a.json"]),
         ("init ranking -o {0}/study.toml", ["study.toml"]),
     ],
 )
@@ -90,7 +88,7 @@ def test_every_command_writes_first(files, tmp_path, command, written, unheard):
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize(
-    "command", ["aggregate results", "compare results --metric mrr", RANKING, "metrics mrr", "audit --list"]
+    "command", ["aggregate results", "compare results --metric mrr", RANKING, "metrics mrr", "audit results"]
 )
 def test_an_encoding_without_the_characters(files, tmp_path, command, encoding):
     target = tmp_path / "t.json"

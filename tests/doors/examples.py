@@ -1,9 +1,10 @@
-"""A value for every field of every family that differs from its default, and how each door writes it."""
+"""A value for every field of a family without doors that differs from its default, and how each way writes it."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from graphgauge.core.door import doors
 from graphgauge.old.core.family import BUILT_IN, Family, family
 from graphgauge.old.core.fields import (
     Choice,
@@ -23,7 +24,7 @@ from graphgauge.old.core.fields import (
 )
 from graphgauge.study import toml
 
-FAMILIES = {name: family(name) for name in BUILT_IN}
+FAMILIES = {name: family(name) for name in BUILT_IN if not doors(name)}
 # Fields whose value has to suit another one.
 _CHOSEN: dict[str, Any] = {"by": ("horizon",), "horizons": (1,)}
 
@@ -83,4 +84,4 @@ def study_text(declared: Family, values: dict[str, Any], **head: str) -> str:
 
 def written(declared: Family) -> list[str]:
     """The fields that a study can set."""
-    return [name for name, field in declared.fields.items() if not isinstance(field.kind, Output)]
+    return [name for name, field in declared.fields.items() if not isinstance(field.kind, Output) and name != "threads"]

@@ -21,24 +21,6 @@ Case = tuple[Family, Form, str]
 FORMS = [(declared, form) for declared in FAMILIES.values() for form in declared.forms]
 # Options of every form, for which whoever adds one has to decide.
 EVERYWHERE = {
-    "ranking": {
-        "groups",
-        "cluster",
-        "weights",
-        "k",
-        "ties",
-        "save_state",
-        "threads",
-        "until",
-        "assist",
-        "against",
-        "average",
-        "max_queries",
-        "until_state",
-        "seed",
-        "engine",
-        "scheduler",
-    },
     "generation": {
         "resamples",
         "permutations",
@@ -137,7 +119,7 @@ def test_what_belongs_to_another_form_is_refused_at_every_door(
     if isinstance(declared.fields[name].kind, Output):
         return
     in_study = refused_by_study(tmp_path, declared, values)
-    assert in_study.exit_code == 2
+    assert in_study.exit_code == 3
     line = re.search(r"study.toml, line (\d+)", str(in_study))
     assert line
     if in_python.value.field is not None:
@@ -194,7 +176,7 @@ def test_a_single_option_is_not_given_twice(declared: Family) -> None:
 def test_nothing_given_is_refused(declared: Family, tmp_path: Path) -> None:
     with pytest.raises(OptionError if declared.forms else TypeError):
         declared.evaluate_files()
-    assert refused_by_study(tmp_path, declared, {}).exit_code == 2
+    assert refused_by_study(tmp_path, declared, {}).exit_code == 3
 
 
 @pytest.mark.parametrize("declared", FAMILIES.values(), ids=label)

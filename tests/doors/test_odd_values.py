@@ -15,7 +15,7 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.old import ranking
 from graphgauge.old.cli.family import family_command
 from graphgauge.old.core.family import Family
-from graphgauge.old.core.fields import Choice, Field, File, Files, NamedFiles, Number, Output, Several, Text, Whole
+from graphgauge.old.core.fields import Choice, Field, File, Number, Output, Several, Text, Whole
 from graphgauge.study.parse import _AXES as AXES
 from graphgauge.study.parse import read_study
 
@@ -50,17 +50,12 @@ def refused_everywhere(declared: Family, field: Field, value: Any, folder: Path,
             read_study(folder / "study.toml")
 
 
-@pytest.mark.parametrize(("declared", "field"), of_kind(File, Files, Output))
+@pytest.mark.parametrize(("declared", "field"), of_kind(File, Output))
 @pytest.mark.parametrize("value", ["", "a\0b.npy"], ids=["empty", "null"])
 def test_an_empty_name_of_a_file_is_refused(declared: Family, field: Field, value: str, tmp_path: Path) -> None:
     if value and not isinstance(field.kind, Output):
         return refused_everywhere(declared, field, value, tmp_path, command=False)
     return refused_everywhere(declared, field, value, tmp_path, command=not isinstance(field.kind, Output))
-
-
-@pytest.mark.parametrize(("declared", "field"), of_kind(NamedFiles))
-def test_two_files_of_one_name_are_refused(declared: Family, field: Field, tmp_path: Path) -> None:
-    refused_everywhere(declared, field, ["axis=a.npy", "axis=b.npy"], tmp_path)
 
 
 @pytest.mark.parametrize(("declared", "field"), of_kind(Several, Whole, Number, Choice, File, Text))
@@ -88,18 +83,11 @@ def test_scalars_of_numpy_are_numbers(declared: Family, field: Field) -> None:
             field.read(wrong)
 
 
-@pytest.mark.parametrize(("declared", "field"), of_kind(Several, Files))
+@pytest.mark.parametrize(("declared", "field"), of_kind(Several))
 def test_arrays_and_generators_are_lists(declared: Family, field: Field) -> None:
     value = example(field)
     for same in (np.array(value), (part for part in value), iter(value), list(value)):
         assert field.read(same) == value
-
-
-@pytest.mark.parametrize(("declared", "field"), of_kind(Files))
-def test_files_have_an_order(declared: Family, field: Field) -> None:
-    for wrong in ({"a.npy", "b.npy"}, {"a.npy": 1}, b"a.npy", 5):
-        with pytest.raises(OptionError):
-            field.read(wrong)
 
 
 def test_a_choice_of_a_number_means_the_number(tmp_path: Path) -> None:

@@ -14,16 +14,12 @@ from graphgauge.old import ranking
 from graphgauge.old.engines.merge import merge_files
 from graphgauge.old.ranking import RankingState
 
-OUTPUTS = ("--output", "--flat", "--figure", "--save-state", "--per-query")
+OUTPUTS = ("--output", "--flat", "--figure", "--state")
 
 
-@pytest.mark.parametrize(
-    ("command", "output"), [*((["ranking"], output) for output in OUTPUTS), (["audit", "ranking"], "--output")]
-)
+@pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("name", ["pos.npy", "./pos.npy", "neg-1.npy", "link.npy", "groups.npy"])
-def test_an_output_is_no_input(
-    command: list[str], output: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_output_is_no_input(output: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     np.save("pos.npy", rng.normal(1, 1, 20))
@@ -32,8 +28,8 @@ def test_an_output_is_no_input(
     np.save("groups.npy", np.arange(20) % 2)
     Path("link.npy").symlink_to("pos.npy")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    words = [*command, "--pos-scores=pos.npy", "--neg-scores=neg-*.npy", "--groups=g=groups.npy", f"{output}={name}"]
-    with pytest.raises(OptionError, match=f"^{output} .* is also an input"):
+    words = ["ranking", "--pos-scores=pos.npy", "--neg-scores=neg-*.npy", "--groups=g=groups.npy", f"{output}={name}"]
+    with pytest.raises(OptionError, match=rf"^{Path(name).resolve().name} is also an input"):
         cli.main(words, standalone_mode=False)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 

@@ -117,25 +117,6 @@ def triples(folder):
     return {**paths, "score": "distmult", "keep": "items"}
 
 
-MODEL = """
-import numpy as np
-
-class Sum:
-    model_output = "probability"
-
-    def predict(self, subgraph, target, masks):
-        weights = np.linspace(0.2, 0.02, masks.shape[1])
-        return 0.05 + masks @ weights / weights.sum() * 0.9
-"""
-
-
-def stack(folder):
-    rng = np.random.default_rng(13)
-    order = np.triu(np.ones((6, 6)), 1)
-    true = (rng.random((70, 6, 6)) < 0.4) * order
-    return saved(folder, true=true, pred=(true * 0.8 + rng.random(true.shape) * 0.5) * order)
-
-
 CASES = {
     ("ranking", "matrix"): matrix,
     ("ranking", "pool"): pool,
@@ -146,5 +127,4 @@ CASES = {
     ("ranking", "top-k"): topk,
     ("ranking", "recommender"): recommender,
     ("ranking", "triples"): triples,
-    ("recovery", "stack"): stack,
 }

@@ -120,11 +120,3 @@ def test_unsorted_queries_are_refused(tmp_path, pretended):
     np.save(given["queries"], queries[::-1])
     with pytest.raises(OptionError, match="sorted by query"):
         family("ranking").evaluate_files(**given, engine="dask")
-
-
-def test_one_graph_and_one_file_are_refused(tmp_path, pretended):
-    stack = CASES["recovery", "stack"](tmp_path)
-    for name in ("true", "pred"):
-        np.save(stack[name], np.load(stack[name])[0])
-    with pytest.raises(OptionError, match="this is one graph"):
-        family("recovery").evaluate_files(**stack, engine="dask")

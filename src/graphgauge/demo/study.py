@@ -18,8 +18,11 @@ def write_study(folder: Path) -> Path:
     text = study_text(parts)
     if path.exists() and path.read_text(encoding="utf-8") != text:
         raise InputError("contains another study", where=str(path), fix="Choose another folder with --output.")
-    for demo in parts:
-        demo.write(folder)
+    try:
+        for demo in parts:
+            demo.write(folder)
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror})", where=str(error.filename or folder)) from None
     write_text(path, text)
     return path
 
