@@ -207,13 +207,20 @@ def _keys(family: str) -> str:
     return ", ".join(f"[`{entry.key}`]({family}.md#{_anchor(entry)})" for entry in metrics_of(family))
 
 
+def _differences(family: str) -> list[str]:
+    """A link to the page of other libraries, where there is one."""
+    if not (DOCS / "agreement" / f"{family}.md").exists():
+        return []
+    return [f"Differences from other libraries: [agreement](../agreement/{family}.md)."]
+
+
 def _family_page(family: str) -> str:
     entries = metrics_of(family)
     lines = [
         f"# {family.capitalize()} metrics",
         "",
         f"Usage: [{family}](../{family}.md). Meaning of the rows: [metrics](index.md#how-to-read-a-metric).",
-        f"Differences from other libraries: [agreement](../agreement/{family}.md).",
+        *_differences(family),
         "",
         "| key | in short | better | range |",
         "|---|---|---|---|",

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from graphgauge import evolution, explanation, ranking
-from graphgauge.old.core.schema import default_path, write_result
 
 SIDES = 60  # how many of everything
 
@@ -111,24 +110,22 @@ def graphs() -> None:
     weights = np.where(truth, 0.8, 0.1) * draw.choice([-1, 1], truth.shape)
     np.save("A_true.npy", truth)
     np.save("A_pred.npy", np.abs(weights))
-    np.savetxt("truth.csv", truth, fmt="%d", delimiter=",")
+    np.save("truth.npy", truth)
     np.save("weights.npy", weights)
 
 
 def forecasts() -> None:
-    """y, mean and std.npy over time, horizon and node, and the same as a long table."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
+    """true and mean.npy over time, horizon and node, and the same as a long table."""
     draw = np.random.default_rng(0)
     y = 50 + draw.normal(size=(SIDES, 3, 4))
-    mean, std = y + draw.normal(size=y.shape), np.ones(y.shape)
-    for name, values in (("y", y), ("mean", mean), ("std", std)):
-        np.save(f"{name}.npy", values)
+    mean = y + draw.normal(size=y.shape)
     np.save("true.npy", y)
-    time, horizon, node = (index.ravel() for index in np.indices(y.shape))
-    columns = {"id": node, "time": time, "horizon": horizon + 1, "y": y.ravel(), "mean": mean.ravel()}
-    parquet.write_table(pa.table({**columns, "std": std.ravel()}), "forecasts.parquet")
+    np.save("mean.npy", mean)
+    days = np.datetime64("2026-01-01") + np.arange(SIDES)
+    lines = [
+        f"{node},{day},{y[time, 0, node]},{mean[time, 0, node]}" for node in range(4) for time, day in enumerate(days)
+    ]
+    Path("forecasts.csv").write_text("\n".join(["unique_id,ds,y,Naive", *lines, ""]), encoding="utf-8")
 
 
 MODEL = """
@@ -182,19 +179,13 @@ def growth(labels: str) -> None:
     np.save(labels, np.arange(SIDES) % 3)
 
 
-def features() -> None:
-    """What the embeddings of `growth` are made from."""
-    np.save("features.npy", np.random.default_rng(1).random((SIDES, 6)))
-
-
 def results(methods: Sequence[str], dataset: str, seeds: int = 6, folder: str = "results") -> None:
     """Results of several methods and seeds, in a folder."""
     for skill, method in enumerate(methods):
         for seed in range(seeds):
             draw = np.random.default_rng(seed)
             evaluation = ranking.evaluate(draw.normal(skill, 1, SIDES), draw.normal(0, 1, (SIDES, 20)))
-            evaluation.run |= {"method": method, "dataset": dataset, "seed": seed}
-            write_result(evaluation, default_path(evaluation, folder))
+            evaluation.save(folder, method=method, dataset=dataset, seed=seed)
 
 
 def runs() -> None:
@@ -212,12 +203,11 @@ def runs() -> None:
 def study_inputs() -> None:
     """What the study that `graphgauge init ranking` writes asks for."""
     for skill, method in enumerate(["baseline", "ours"]):
+        Path(method).mkdir()
         for seed in range(6):
             draw = np.random.default_rng(seed)
-            folder = Path("ranking", method, str(seed))
-            folder.mkdir(parents=True)
-            np.save(folder / "pos.npy", draw.normal(skill, 1, SIDES))
-            np.save(folder / "neg.npy", draw.normal(0, 1, (SIDES, 20)))
+            np.save(f"{method}/pos-{seed}.npy", draw.normal(skill, 1, SIDES))
+            np.save(f"{method}/neg-{seed}.npy", draw.normal(0, 1, (SIDES, 20)))
 
 
 FILES: dict[str, Sequence[Callable[[], None]]] = {
@@ -240,7 +230,6 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
     "docs/explanation.md": (explanations,),
     "docs/generation.md": (samples,),
     "docs/evolution.md": (lambda: growth("y.npy"),),
-    "docs/audit/label-in-embeddings.md": (lambda: growth("y.npy"), features),
     "docs/statistics.md": (scores, runs, lambda: results(["transe", "distmult"], "nations")),
     "docs/tables.md": (lambda: results(["transe", "distmult"], "nations"),),
     "docs/report.md": (lambda: results(["weak", "strong"], "toy"),),

@@ -170,9 +170,12 @@ def metrics(family: str | None = None) -> tuple[Metric, ...]:
 
 
 def find(key: str, family: str | None = None) -> Chosen:
-    """The metric of a key with its parameters: `hits@10` is `hits@{k}` with k = 10, and so is `hits`."""
+    """The metric of a key with its parameters: `hits@10` is `hits@{k}` with k = 10, and so is `hits`.
+
+    The key itself comes before the name of one with parameters: `f1` is `f1`, not `f1@{k}`.
+    """
     entries = metrics(family)
-    for entry in entries:
+    for entry in sorted(entries, key=lambda each: each.key != key):
         if key in (entry.key, entry.name):
             return entry, dict(entry.params)
         params = entry.parse(key)

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from graphgauge.core.errors import UnknownNameError
+from graphgauge.core.family import family
 from graphgauge.core.gate import GateOutcome
 from graphgauge.stats.comparison import compare
 from graphgauge.stats.outcome import Comparison
@@ -52,13 +53,8 @@ def unknown_metric(key: str, name: str) -> UnknownNameError | None:
 
 
 def first_metric(name: str) -> str:
-    """The key of a family's first metric, for an example."""
-    from graphgauge.core.door import doors
-    from graphgauge.core.registry import metrics
-    from graphgauge.old.core.metric import metrics as old_metrics
-
-    declared: Any = (metrics if doors(name) else old_metrics)(name)[0]
-    return str(declared.key_of(**declared.params))
+    """The key of a family's first headline, for an example."""
+    return family(name).headlines[0]
 
 
 def written_by(name: str, door: str) -> set[str]:
