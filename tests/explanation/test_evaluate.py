@@ -503,6 +503,7 @@ def test_the_audit_compares_with_the_sign() -> None:
     (finding,) = audit.run(runs, only=["not-above-chance"])
     assert finding.evidence["method"] == "reversed"
     assert ".signed" in finding.evidence["key"]
+    assert "inverted-explanation" in {each.check for each in audit.run(runs[1])}
 
 
 def test_one_logit_loses_no_digits_of_either_class() -> None:

@@ -17,6 +17,7 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.files import is_result, opened, result_files
 from graphgauge.core.finding import RUNS, SEVERITIES, Finding, Findings
 from graphgauge.core.sealed import decode
+from graphgauge.stats.reading import is_evaluation
 
 
 def run(
@@ -58,14 +59,14 @@ def run(
     known = [each.name for each in checks()]
     wanted = None if only is None else {one_of("check", each, known) for each in only}
     ignored = {one_of("check", each, known) for each in ignore}
-    if isinstance(subject, Evaluation):
-        found = list(_of_one(subject, materials))
+    if is_evaluation(subject):
+        found = list(_of_one(_as_new(subject), materials))
     else:
         if materials:
             raise OptionError(
                 f"{', '.join(materials)} cannot be combined with several results", fix="Audit one by one."
             )
-        evaluations = read_all(subject) if isinstance(subject, str | Path) else list(subject)
+        evaluations = read_all(subject) if isinstance(subject, str | Path) else [_as_new(each) for each in subject]
         found = [*over_runs(evaluations), *together(evaluations)]
     marked = (replace(each, ignored=each.check in ignored) for each in found if wanted is None or each.check in wanted)
     return Findings(sorted(marked, key=_severity))
@@ -90,11 +91,22 @@ def over_runs(evaluations: Iterable[Evaluation]) -> Findings:
     >>> len(audit.over_runs([]))
     0
     """
-    materials = {"evaluations": list(evaluations)}
+    materials = {"evaluations": [_as_new(each) for each in evaluations]}
     if not materials["evaluations"]:
         return Findings()
     found = (each.run(materials) for each in over_many.CHECKS)
     return Findings(sorted((each for each in found if each is not None), key=_severity))
+
+
+def _as_new(evaluation: Any) -> Evaluation:
+    """An evaluation, also of a family that is not rebuilt, with what its checks look at."""
+    if isinstance(evaluation, Evaluation):
+        return evaluation
+    from graphgauge.old.bridge import new_evaluation
+
+    made = new_evaluation(evaluation)
+    made._materials = {name: each for name, each in evaluation.materials.items() if name != "results"}
+    return made
 
 
 def read_all(path: str | Path) -> list[Evaluation]:
