@@ -1,7 +1,7 @@
-"""Every option gives the same bits, or the same refusal, through every door.
+"""Every option of a family without doors gives the same bits, or the same refusal, in every way to give it.
 
 The options are drawn from the declarations of the families: values that a kind takes, and now and then one that it
-does not. The doors are the library on arrays, `evaluate_files`, the command, a study, merged shards and Dask.
+does not. The ways are the library on arrays, `evaluate_files`, the command and a study.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.explanation.brute import Weighted, random_explanations
 from graphgauge import explanation, generation
 from graphgauge.core.errors import GraphgaugeError
 from graphgauge.old.cli.family import family_command
-from graphgauge.old.core.family import Family, family
+from graphgauge.old.core.family import Family
 from graphgauge.old.core.fields import (
     Choice,
     Factory,
@@ -69,7 +69,7 @@ class Data:
         self.name, self.arrays, self.library, self.prepare = name, arrays, library, prepare
         self.files = {key: f"{key}.npy" for key in arrays} | (files or {})
         self.fixed = fixed or {}
-        self.declared = family(name.partition(" ")[0])
+        self.declared = FAMILIES[name.partition(" ")[0]]
 
     @property
     def form(self) -> str:
@@ -90,15 +90,6 @@ class Data:
         fields = self.declared.fields
         named = {key: (path,) if isinstance(fields[key].kind, Files) else path for key, path in self.files.items()}
         return named | self.fixed
-
-
-def score_of_triples() -> Callable[..., Any]:
-    """The factory of a model, as files name it."""
-    table = np.random.default_rng(5).integers(0, 5, (9, 3, 9)) / 4
-    return lambda heads, relations, tails: table[heads, relations, tails]
-
-
-KINDS = np.array(["one", "two, or more", "drei"])[np.arange(N) % 3]
 
 
 def _generated() -> dict[str, Any]:
@@ -200,9 +191,7 @@ DATA = {
         ),
     )
 }
-# Cheap examples first: a run of a growing graph costs a hundred times as much as a ranking.
 EXAMPLES = {
-    "evolution": 4,
     "generation": 6,
     "generation conditions": 4,
     "generation table": 4,
@@ -214,18 +203,9 @@ EXAMPLES = {
 }
 # Options whose library counterpart is the same by construction, and which only cost time.
 # `columns` are those of files, which the library is not given.
-# Adaptive runs are another function of the library; tests/old/ranking/test_until.py compares their doors.
-_ADAPTIVE = ("until", "assist", "average", "max_queries")
-_LEFT_OUT = ("threads", "engine", "scheduler", "resamples", "permutations", "columns", *_ADAPTIVE)
-# A checkpoint is opened by a factory; its options are those of a subject. A pool has the fields of a matrix,
-# and is recognised by its shape.
-_NOT_HERE = ("a checkpoint for module:factory", "the form with one pool of negatives")
-
-
-def _cheap(data: Data) -> list[str]:
-    if data.fixed:
-        return ["growth_probe", "growth_retention_p_redrawn"]
-    return ["auc_birth", "auc_synthetic", "delta_homophily"]
+_LEFT_OUT = ("threads", "engine", "scheduler", "resamples", "permutations", "columns")
+# A checkpoint is opened by a factory; its options are those of a subject.
+_NOT_HERE = ("a checkpoint for module:factory",)
 
 
 def drawn(kind: Kind, name: str, draw: st.DrawFn, valid: bool) -> Any:
@@ -263,9 +243,6 @@ def options(draw: st.DrawFn, data: Data) -> dict[str, Any]:
     chosen = {
         name: drawn(declared.fields[name].kind, name, draw, valid=not (wrong and name == names[-1])) for name in names
     }
-    if declared.name == "evolution":  # the probe behind its other metrics takes seconds per cycle
-        keys = _cheap(data)
-        chosen["metrics"] = tuple(keys)
     if draw(st.booleans()):
         chosen["metrics"] = tuple(draw(st.lists(st.sampled_from([*keys, "nonsense"]), min_size=1, max_size=3)))
     return chosen
@@ -277,8 +254,7 @@ Outcome = Any
 
 
 def told(evaluation: Evaluation) -> Outcome:
-    content = json.loads(json.dumps(evaluation_to_dict(evaluation)))
-    return content["results"], content["conventions"], content["readings"]
+    return _compared(json.loads(json.dumps(evaluation_to_dict(evaluation))))
 
 
 def by_library(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str, Any]) -> Outcome:
@@ -322,8 +298,13 @@ class Refused(Exception):
 
 
 def _stored(path: Path) -> Outcome:
-    content = read_content(path)
-    return content["results"], content["conventions"], content["readings"]
+    return _compared(read_content(path))
+
+
+def _compared(content: dict[str, Any]) -> Outcome:
+    """What is the same in results and in files, which do not say the priority of a metric."""
+    results = [{key: value for key, value in each.items() if key != "priority"} for each in content["results"]]
+    return results, content["conventions"], content["readings"]
 
 
 COUNTED: Counter[tuple[str, str, str]] = Counter()
@@ -374,15 +355,7 @@ def compare_doors(data: Data, folder: Path, values: dict[str, Any], chosen: dict
         COUNTED.update((data.name, option, door) for option in chosen or ["none"])
     expected = found["by_files"]
     for door, answer in found.items():
-        same = numbers(answer) == numbers(expected) if door == "by_study" else answer == expected
-        assert same, (door, chosen)
-
-
-def numbers(answer: Outcome) -> Outcome:
-    """What a study keeps of an old family: values, counts and intervals by key."""
-    if isinstance(answer, str) or not isinstance(answer[0], list):
-        return answer
-    return {each["key"]: (each["value"], each["n"], each["interval"]) for each in answer[0]}
+        assert answer == expected, (door, chosen)
 
 
 def _taking(declared: Family, option: str) -> list[str]:
@@ -411,24 +384,14 @@ def test_every_option_at_every_door(name: str, option: str, root: Path) -> None:
     folder, values = _folder(name, root)
     os.chdir(folder)
     chosen = {option: _VALUES[option] if option in _VALUES else example(data.declared.fields[option])}
-    if option == "horizons":
-        chosen["by"] = ("horizon",)
-    if data.declared.name == "evolution":
-        chosen["metrics"] = tuple(_cheap(data)[:1])
-    elif option == "metrics":
+    if option == "metrics":
         chosen = {"metrics": (data.declared.headlines[0],)}
     compare_doors(data, folder, values, chosen)
 
 
 # Options that go with the data above, and what one of them needs.
 _VALUES: dict[str, Any] = {
-    "axes": ("time", "node", "horizon"),
-    "by": ("horizon", "node"),
-    "log_seeds": (1,),
     "conditions": ("Off",),
-    "nodes": 2,
-    "coverage": (0.8,),
-    "encoding": "pcalg",
     "levels": (0.2, 0.5),
     "labels": ("b, c", "a"),
     "explainer": "one",
@@ -436,10 +399,8 @@ _VALUES: dict[str, Any] = {
 
 
 def test_every_declared_form_is_here() -> None:
-    forms = ((name, form.name) for name, each in FAMILIES.items() for form in each.forms)
-    declared = {(name, form) for name, form in forms if form not in _NOT_HERE}
+    declared = {
+        (name, form.name) for name, each in FAMILIES.items() for form in each.forms if form.name not in _NOT_HERE
+    }
     assert {(data.declared.name, data.form) for data in DATA.values() if data.form} == declared
     assert {data.declared.name for data in DATA.values()} == {*FAMILIES}
-
-
-# Streamed calibration has its stated discretisation.
