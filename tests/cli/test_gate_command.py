@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.command import graphgauge
 
-from graphgauge.old.core.schema import read_result
+from graphgauge import Evaluation
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_gates_are_in_the_result_and_compute_their_metrics(folder: Path, tmp_pat
     gates = ("--gate", "roc_auc > chance", "--gate", "hits@5 >= 0.99", "--gate", "mrr.low > chance")
     done = graphgauge("ranking", *scores, *gates, "-o", result, cwd=folder)
     assert done.returncode == 1
-    evaluation = read_result(result)
+    evaluation = Evaluation.load(result)
     assert [outcome.passed for outcome in evaluation.gates] == [True, False, True]
     assert {"roc_auc", "hits@5", "mrr", "hits@10"} <= set(evaluation)
     printed = json.loads(graphgauge("ranking", *scores, *gates, "--format", "json", cwd=folder).stdout)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
+from msgspec.structs import replace
 
 from graphgauge.cli.command import Command, Section, flag, refuse_replacing
 from graphgauge.cli.complete import files, keys
@@ -78,7 +79,10 @@ class DoorCommand(Command):
                 state = dask.state_of(request, scheduler, progress=bar)
             elif target is not None:
                 state = request.state(progress=bar)
-            evaluation = request.evaluate(progress=bar, trust_code=True, keep=output.is_kept, state=state)
+            evaluate = partial(Request.evaluate, progress=bar, trust_code=True, keep=output.is_kept, state=state)
+            evaluation = evaluate(request)
+            if needed := output.needed(evaluation):
+                evaluation = evaluate(replace(request, fields={**request.fields, METRICS.name: needed}))
             output.finish(evaluation, *([] if target is None or state is None else [partial(state.save, target)]))
 
     def _make(self, output: str, quiet: bool, debug: bool, **options: Any) -> None:

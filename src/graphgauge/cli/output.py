@@ -12,7 +12,7 @@ import click
 from graphgauge.cli.command import OUTPUT_FILE, Section, files_then_words, flag
 from graphgauge.core.content import content_of
 from graphgauge.core.disk import dump_json, write_text
-from graphgauge.core.door import Door, in_words
+from graphgauge.core.door import METRICS, Door, in_words
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.files import refuse_result, result_path
@@ -80,6 +80,7 @@ class Output:
         self.form, self.quiet = options["form"], options["quiet"]
         self.keep_items = options["keep_items"]
         self.flat, self.figure = options["flat"], options.get("figure")
+        self.by_default = METRICS in door.common and not (options.get(METRICS.name) or options.get("all_metrics"))
         self.gates = [Gate.parse(each) for each in options.get("gates") or ()]
         self.path = _result_file(options, family)
         for product in (self.flat, self.figure):
@@ -94,6 +95,13 @@ class Output:
     def is_kept(self) -> bool:
         """Whether a result file is written."""
         return self.path is not None
+
+    def needed(self, evaluation: Evaluation) -> tuple[str, ...]:
+        """The metrics by default and those that gates need besides, if there are any."""
+        missing = [
+            gate.key for gate in self.gates if gate.key not in evaluation and self._is_metric(gate.key, evaluation)
+        ]
+        return (*evaluation, *dict.fromkeys(missing)) if missing and self.by_default else ()
 
     def finish(self, evaluation: Evaluation, *more: Callable[[], object]) -> None:
         """Write all files, also those that `more` writes, print, and check the gates."""
@@ -132,6 +140,18 @@ class Output:
     def say(self, line: str) -> None:
         if not self.quiet:
             click.echo(line, err=True)
+
+    @staticmethod
+    def _is_metric(key: str, evaluation: Evaluation) -> bool:
+        from graphgauge.core.registry import find
+
+        if key in evaluation.skipped:
+            return False
+        try:
+            find(key, evaluation.family)
+        except LookupError:
+            return False
+        return True
 
     def _checked(self, evaluation: Evaluation) -> tuple[tuple[GateOutcome, ...], InputError | None]:
         """The outcomes of the gates, and why one could not be checked, if so."""
