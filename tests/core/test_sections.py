@@ -70,9 +70,9 @@ def test_an_unknown_name_lists_all_that_are_known(sectioned):
 
 
 def test_families_without_sections_are_as_they_were():
-    assert sections("recovery") == ()
+    assert sections("explanation") == ()
     with pytest.raises(UnknownNameError) as caught:
-        select("recovery", ["directed_f2"], ["edges"], {})
+        select("explanation", ["fidelity_dro"], ["table"], {})
     assert "Known" not in str(caught.value)
 
 

@@ -38,7 +38,13 @@ WRONG: dict[str, tuple[Any, ...]] = {
 # Options that a family does not have: some draw nothing, asking a model has no threads of its own, and samples with NaN
 # are refused.
 DRAW_NOTHING = {("ranking", "seed"), ("recovery", "seed"), ("forecasting", "seed")}
-ABSENT = {*DRAW_NOTHING, ("explanation", "threads"), ("generation", "nan"), ("recovery", "threads")}
+ABSENT = {
+    *DRAW_NOTHING,
+    ("explanation", "threads"),
+    ("generation", "nan"),
+    ("recovery", "threads"),
+    ("ranking", "threads"),
+}
 
 
 @pytest.mark.parametrize("value", [(name, value) for name, values in WRONG.items() for value in values], ids=repr)

@@ -222,11 +222,12 @@ def _samples(
 
 
 def _named_metrics(names: Any) -> list[Chosen]:
-    """The metrics that were named one by one."""
+    """The metrics that were named one by one; what is no name is refused where they are selected."""
     if names is None or (isinstance(names, str) and names == "all"):
         return []
-    listed = [names] if isinstance(names, str | Metric) else list(names)
-    return [find(each, "ranking") if isinstance(each, str) else (each, {}) for each in listed]
+    listed = [names] if isinstance(names, str | Metric) else names if isinstance(names, list | tuple) else []
+    known = [each for each in listed if isinstance(each, str | Metric)]
+    return [find(each, "ranking") if isinstance(each, str) else (each, {}) for each in known]
 
 
 def _needs(names: Any) -> set[str]:

@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphgauge.core.errors import InputError
-from graphgauge.old.core.family import family
-from graphgauge.old.io.arrays import OPENERS, Shards, open_array, open_arrays, read_array, read_labels
+from graphgauge.old.io.arrays import Shards, open_array, open_arrays, read_array, read_labels
 from graphgauge.old.io.hashing import receipt_input
 
 
@@ -81,14 +80,6 @@ def test_what_is_no_file(tmp_path: Path) -> None:
             read(tmp_path / name)
     with pytest.raises(InputError, match=r"files ending in \.xlsx are not read. Use \.npy"):
         open_array(tmp_path / "x.xlsx")
-
-
-@pytest.mark.parametrize("place", ["ranking", "forecasting", "recovery", "docs/quickstart.md", "docs/recovery.md"])
-def test_every_format_is_named_where_users_look(place: str) -> None:
-    pages = Path(__file__).parents[3]
-    text = (pages / place).read_text(encoding="utf-8") if place.endswith(".md") else family(place).help
-    missing = {suffix for suffix in OPENERS if suffix not in text} - {".pth"}
-    assert not missing
 
 
 def test_parquet_in_row_groups(tmp_path: Path) -> None:
