@@ -23,7 +23,7 @@ def main() -> None:
     for factor, bias in ((0.5, 0), (0.8, 0), (1.0, 0), (1.25, 0), (2.0, 0), (1.6, 1.5)):
         found = forecasting.evaluate(truth, mean + bias * std, std=factor * std, metrics=KEYS)
         print(f"{factor:>7}× {bias:>4}σ", *(f"{found[key].value:>18.3f}" for key in KEYS))
-    perfect = forecasting.evaluate(truth, mean, std=std, metrics=["ece"])["ece"].chance
+    perfect = forecasting.evaluate(truth, mean, std=std, metrics=["ece"])["ece"].references
     print("ece of perfect forecasters:", ", ".join(f"{item.name} {item.value:.4f}" for item in perfect))
 
 

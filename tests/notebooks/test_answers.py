@@ -56,7 +56,7 @@ OUTCOMES: dict[str, Callable[[], Any]] = {
     "aggregate": lambda: stats.aggregate(RECORDS),
     "comparison": lambda: stats.compare(RECORDS, metric="f1"),
     "items": compared_items,
-    "findings": lambda: audit.run(graphgauge.ranking.evaluate(POS.round(), NEG.round())),
+    "findings": lambda: audit.run(graphgauge.ranking.evaluate(POS.round(), NEG.round())).to_grid(),
     "found": lambda: ranking.evaluate(np.zeros(90), np.zeros((90, 20))).findings,
 }
 
