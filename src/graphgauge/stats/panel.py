@@ -148,7 +148,7 @@ def panel_of(
         metric,
         direction or first.direction or usual_direction(metric),
         first.target,
-        first.bounds,
+        _bounds([score for _, score in scored]),
         conventions,
         *_values(chosen, metric),
         (
@@ -203,6 +203,12 @@ def _absent(own: Mapping[str, Mapping[Seed, Score]]) -> list[tuple[str, Seed]]:
         for method, seeds in own.items()
         for seed in [seed for seed in fullest if seed not in seeds][: len(fullest) - len(seeds)]
     ]
+
+
+def _bounds(scores: Sequence[Score]) -> tuple[float, float]:
+    """What the metric declares; percentages of a metric from 0 to 1 are beyond it, and have none."""
+    low, high = scores[0].bounds
+    return (-math.inf, math.inf) if any(each.value < low or each.value > high for each in scores) else (low, high)
 
 
 def _refuse_mixed(metric: str, name: str, stated: Sequence[tuple[Run, str]]) -> None:
