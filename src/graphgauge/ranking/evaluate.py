@@ -5,7 +5,7 @@ inputs ── Queries.from_… ──▶ Queries ── count ──▶ Counts �
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -304,6 +304,8 @@ def _broken_down(
 def _split_macro(metrics: Any) -> tuple[Any, list[str]]:
     """The names of metrics, and those of means over groups, such as `mrr_macro_relation`, which need their metric."""
     if metrics is None or isinstance(metrics, Metric):
+        return metrics, []
+    if not isinstance(metrics, str | Iterable):
         return metrics, []
     listed = [metrics] if isinstance(metrics, str) else list(metrics)
     if not listed:
