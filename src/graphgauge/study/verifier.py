@@ -14,7 +14,7 @@ from graphgauge.core.disk import read_json
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.files import is_result, save
 from graphgauge.core.gate import Gate
-from graphgauge.core.sealed import read
+from graphgauge.core.sealed import read, root_of
 from graphgauge.io.request import Request
 from graphgauge.study.model import Study
 from graphgauge.study.parse import read_study
@@ -123,14 +123,18 @@ def verify(
 
 def _of_result(path: Path, trust_code: bool) -> Verdict:
     """A result file of a single command, whose inputs are named from the folder that it was run in."""
-    if not is_result(read_json(path)):
+    fields = read_json(path)
+    if not is_result(fields):
         raise InputError("is no result file", where=str(path), fix="Name a study, or a result file.")
+    if fields.get("root") != root_of(fields):
+        edited = Difference(path.name, "", "its root does not match its content: it was edited or damaged")
+        return Verdict(subject=path.name, hash=str(fields.get("root")), files=1, differences=(edited,))
     content = read(path, ResultFile)
     made = content.receipt.get("request")
     if content.status == "failed" or not isinstance(made, dict):
         raise InputError("does not say how it was computed", where=str(path), fix="Evaluate again, and keep it.")
-    fields = {"family": str(made.get("family")), "door": str(made.get("door", "")), "fields": made.get("fields", {})}
-    request = Request(**fields, run=content.run).checked()
+    asked = {"family": str(made.get("family")), "door": str(made.get("door", "")), "fields": made.get("fields", {})}
+    request = Request(**asked, run=content.run).checked()
     _require_trust(request.code(), trust_code)
     evaluation = request.evaluate(trust_code=True)
     if not any(side.role == "items" for side in content.side_files):
