@@ -114,11 +114,10 @@ peers: $(PEERS)/.ready
 	$(PEERS)/bin/python docs/why_picture.py
 	$(PEERS)/bin/python -m pytest -m peers tests/peers
 
-# What takes CUDA tensors, and with a device one small run of the benchmark, which compares it with the host.
+# What takes CUDA tensors.
 gpu: $(VENV)/.test
-	$(BIN)/python -m pytest tests/kernels/test_device*.py tests/old/ranking/test_*device*.py tests/forecasting/test_on_device.py \
+	$(BIN)/python -m pytest tests/kernels/test_device*.py tests/ranking/test_*device*.py tests/forecasting/test_on_device.py \
 		tests/doors/test_devices.py
-	$(BIN)/python -c 'import torch; raise SystemExit(torch.cuda.is_available())' || $(BIN)/python benchmarks/gpu.py --small
 
 # Coverage of lines and branches of Python.
 coverage: $(VENV)/.test

@@ -144,7 +144,7 @@ class Recommended(Sample):
 
     def places(self, k: int) -> Floats:
         """The probability of each item to be among the first k of its query."""
-        if k > self.kept:
+        if k > self.kept and self.queries:
             raise OptionError(f"only the first {self.kept} items are known", fix="Ask for a smaller k.")
         share: Floats = np.clip(k - self.top.start, 0, self.top.length) / self.top.length
         return share
