@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 import torch
 from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
-from torchmetrics.functional import classification as tm
-from torchmetrics.functional import regression as tr
 
 from graphgauge import prediction
 
@@ -78,6 +76,8 @@ def test_ogb_nodes_with_several_tasks(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_torchmetrics_labels(seed):
+    from torchmetrics.functional import classification as tm
+
     rng = np.random.default_rng(seed)
     true = rng.integers(0, 5, 200)
     pred = np.where(rng.random(200) < 0.5, true, rng.integers(0, 5, 200))
@@ -96,6 +96,8 @@ def test_torchmetrics_labels(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_torchmetrics_probabilities(seed):
+    from torchmetrics.functional import classification as tm
+
     rng = np.random.default_rng(seed)
     logits = rng.normal(size=(400, 4))
     p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
@@ -115,6 +117,8 @@ def test_torchmetrics_probabilities(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_torchmetrics_targets(seed):
+    from torchmetrics.functional import regression as tr
+
     rng = np.random.default_rng(seed)
     true = rng.normal(size=300)
     pred = true + rng.normal(size=300)

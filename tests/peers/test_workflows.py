@@ -126,8 +126,8 @@ def graded(**options: Any) -> tuple[np.ndarray, np.ndarray, Any]:
     queries, texts, grades = module.documentation()
     scores = module.scored(queries, texts)["words"]
     query = np.repeat(np.arange(len(queries)), len(texts))
-    found = ranking.evaluate(scores=scores.ravel(), labels=grades.ravel(), queries=query, k=[10], **options)
-    return scores, grades, found
+    lists = ranking.Queries.from_lists(scores.ravel(), grades.ravel(), query)
+    return scores, grades, ranking.evaluate(lists, k=[10], **options)
 
 
 def test_graded_relevance_is_scored_as_scikit_learn_does() -> None:
