@@ -49,9 +49,9 @@ def cora_sized() -> Cycle:
 
 def all_non_edges(data: Cycle) -> Work:
 
-    from graphgauge.old import evolution
+    from graphgauge import evolution
 
-    return partial(evolution.auc_synthetic, data.points, data.births, data.edges, negatives="all")
+    return partial(evolution.auc_synthetic, data.points, data.births, data.edges)
 
 
 @uses("scikit-learn")
@@ -75,7 +75,7 @@ def by_whole_matrix(data: Cycle) -> Work:
 
 def one_cycle(data: Cycle) -> Work:
 
-    from graphgauge.old.evolution import AdaptiveEvaluator
+    from graphgauge.evolution import AdaptiveEvaluator
 
     evaluator = AdaptiveEvaluator(range(data.nodes), data.labels, metrics=SHARED)
     cycles = count()
@@ -182,7 +182,7 @@ def by_sorting(data: Edges) -> Work:
 
 
 def probe(data: Cycle) -> Work:
-    from graphgauge.old.evolution import node_classification_accuracy
+    from graphgauge.evolution import node_classification_accuracy
 
     return partial(node_classification_accuracy, data.points, data.labels)
 

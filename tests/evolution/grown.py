@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import mpmath
 import numpy as np
 
 
@@ -58,3 +59,12 @@ def cycles(
         )
         points, edges = moved, after
     return found
+
+
+def exact_distance(u: np.ndarray, v: np.ndarray) -> float:
+    """In the Poincaré ball, with a hundred digits."""
+    with mpmath.workdps(100):
+        x, y = ([mpmath.mpf(float(value)) for value in point] for point in (u, v))
+        gap = mpmath.fsum((a - b) ** 2 for a, b in zip(x, y, strict=True))
+        room = (1 - mpmath.fsum(a * a for a in x)) * (1 - mpmath.fsum(b * b for b in y))
+        return float(mpmath.acosh(1 + 2 * gap / room))

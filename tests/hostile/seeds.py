@@ -229,22 +229,22 @@ def _answers(path: Path) -> None:
 
 
 def _cycle(path: Path) -> None:
-    from graphgauge.old.evolution import EvolutionLog
+    from graphgauge.evolution import Log
 
-    log = EvolutionLog(path.parent / "log")
+    log = Log(path.parent / "log")
     log.begin("a", 0, edges=[(0, 1), (1, 2)], embeddings=MATRIX[:4, :2] / 9)
     for cycle, edge in enumerate([(0, 2), (0, 3)]):
-        log.append_cycle("a", 0, cycle, embeddings=MATRIX[:4, :2] / 9, new_edges=[edge])
+        log.append("a", 0, cycle, embeddings=MATRIX[:4, :2] / 9, new_edges=[edge])
     (place,) = (path.parent / "log").rglob(path.name)
     path.write_bytes(place.read_bytes())
 
 
 def _read_cycle(path: Path) -> Any:
-    from graphgauge.old.evolution import EvolutionLog
+    from graphgauge.evolution import Log
 
     (place,) = (path.parent / "log").rglob(path.name)
     place.write_bytes(path.read_bytes())
-    return list(EvolutionLog(path.parent / "log").cycles("a", 0))
+    return list(Log(path.parent / "log").cycles("a", 0))
 
 
 def _hashes(path: Path) -> None:

@@ -15,12 +15,15 @@ from hypothesis import strategies as st
 from tests.laws.explanation_case import ExplanationCase
 
 from graphgauge import forecasting, generation, recovery
+from graphgauge.core.metric import Metric
+from graphgauge.core.registry import find as find_metric
+from graphgauge.core.registry import metrics
+from graphgauge.core.result import Result, enclosing
+from graphgauge.evolution.areas import Area
+from graphgauge.evolution.probe import Folds
+from graphgauge.evolution.samples import Trajectory
+from graphgauge.evolution.summary import over_runs
 from graphgauge.old import ranking
-from graphgauge.old.core.metric import Metric, metrics
-from graphgauge.old.core.metric import find as find_metric
-from graphgauge.old.core.result import Result, enclosing
-from graphgauge.old.evolution.areas import Area
-from graphgauge.old.evolution.samples import Folds, Trajectory
 from graphgauge.old.stats.permutation import paired_items
 
 THREE_WAYS = np.array([0.3, 0.1 + 0.2, 0.1 * 3])
@@ -29,7 +32,8 @@ over_counts = pytest.mark.parametrize("n", [2, 3, 5, 7, 49, 1000])
 
 def result_of(key: str, sample: object) -> Result:
     metric, params = find_metric(key, "evolution")
-    estimate = sample.estimate() if isinstance(sample, Trajectory) else metric(sample, **params)
+    metric = over_runs(metric) if isinstance(sample, Trajectory) else metric
+    estimate = metric(sample, **params)
     return metric.result(sample, estimate, params, confidence=0.95, conventions={})
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import graphgauge
 from graphgauge.core.errors import OptionError
+from graphgauge.evolution import AdaptiveEvaluator
 from graphgauge.old.core.family import BUILT_IN as FAMILIES
-from graphgauge.old.evolution import AdaptiveEvaluator
 
 RNG = np.random.default_rng(0)
 GIVEN: dict[str, tuple[Any, ...]] = {
@@ -44,6 +44,8 @@ ABSENT = {
     ("generation", "nan"),
     ("recovery", "threads"),
     ("ranking", "threads"),
+    ("forecasting", "threads"),
+    ("evolution", "threads"),
 }
 
 

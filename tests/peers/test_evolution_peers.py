@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.old.evolution.conftest import exact_distance
+from tests.evolution.grown import exact_distance
 from tests.peers.agreement import assert_current, lines, peer, versions
 
 from graphgauge.core.errors import InputError
+from graphgauge.evolution import AdaptiveEvaluator, poincare_distance
 from graphgauge.kernels.negatives import non_edges
-from graphgauge.old.evolution import AdaptiveEvaluator, poincare_distance
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 

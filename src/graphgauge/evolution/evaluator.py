@@ -122,7 +122,7 @@ class AdaptiveEvaluator:
         self._metrics = metrics
         absent = {"held_out": test_edges is None, "labels": labels is None, "probe": labels is None}
         self._samples = [name for name in SAMPLES if not absent.get(name)]
-        select("evolution", metrics or None, self._samples)  # raises now what is asked for and cannot be had
+        select("evolution", None if metrics == () else metrics, self._samples)
         self._past = Past()
         self._history: dict[str, list[float]] = defaultdict(list)
         self.evaluations: list[Evaluation] = []

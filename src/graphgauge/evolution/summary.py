@@ -30,7 +30,7 @@ def means(evaluators: Sequence[AdaptiveEvaluator], conditions: int = 1) -> dict[
     keys = dict.fromkeys(key for evaluation in every for key in evaluation)
     chosen = [find(key, "evolution")[0] for key in keys]
     found = measure(
-        [(_over_runs(metric), {}) for metric in chosen],
+        [(over_runs(metric), {}) for metric in chosen],
         {metric.key: _trajectory(metric, evaluators, conditions) for metric in chosen},
         named=False,
         confidence=first.confidence,
@@ -39,7 +39,7 @@ def means(evaluators: Sequence[AdaptiveEvaluator], conditions: int = 1) -> dict[
     return {result.key: result for result in found.results}
 
 
-def _over_runs(metric: Metric) -> Metric:
+def over_runs(metric: Metric) -> Metric:
     """The same metric of runs of several cycles."""
     return replace(
         metric,

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
-from tests.old.evolution.conftest import exact_distance
+from tests.evolution.grown import exact_distance
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.kernels.poincare import margins
-from graphgauge.old.evolution import link_score, poincare_distance
+from graphgauge.evolution import link_score, poincare_distance
+from graphgauge.evolution.points import margins
 
 
 def on_sphere(rng: np.random.Generator, dimensions: int, gap: float) -> np.ndarray:
