@@ -58,4 +58,13 @@ def test_what_cannot_be_audited(results, tmp_path):
     assert audit.run(results)
     with pytest.raises(InputError, match="no such file"):
         audit.run(tmp_path / "gone")
+    damaged = sorted(results.rglob("metrics_*.json"))[0]
+    damaged.write_text(damaged.read_text()[:-40])
+    found = audit.run(results, only=["unreadable-result"])
+    assert [each.evidence["files"] for each in found] == [1]
+    assert damaged.name in found[0].message
+    with pytest.raises(InputError, match="not a JSON file"):
+        audit.run(damaged)
+    done = command("audit", "results", cwd=results.parent)
+    assert (done.returncode, done.stdout.count("few-seeds"), done.stdout.count("unreadable-result")) == (1, 1, 1)
     assert command("audit", cwd=tmp_path).returncode == 2

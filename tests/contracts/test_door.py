@@ -86,6 +86,8 @@ def test_words_change_names_of_arguments_and_nothing_else():
         "--pos-scores[3] is NaN. Pass --nan omit or --k 3, not pos_scores_of or k."
     )
     assert in_words(door.fields, "k must be 1", flag) == "--k must be 1"
+    lists = 'Name it, nan=["omit", …], or nan=["omit"], k=[].'
+    assert in_words(door.fields, lists, flag) == "Name it, --nan omit,…, or --nan omit, --k."
     assert in_words(door.fields, "see data/pos_scores.npy", flag) == "see data/pos_scores.npy"
 
 

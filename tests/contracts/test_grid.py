@@ -66,6 +66,12 @@ def test_a_column_that_is_not_there_is_named():
         Grid.of(method=["a"], mrr=[0.5])["mr"]
 
 
+def test_a_grid_is_its_columns_as_a_data_frame_is():
+    grid = Grid.of(method=["ours", "theirs"], mrr=[0.25, 0.08])
+    assert list(grid) == ["method", "mrr"]
+    assert all(name in grid for name in grid)
+
+
 def test_columns_of_different_lengths_are_refused():
     with pytest.raises(InputError, match="differ in length"):
         Grid.of(a=[1], b=[1, 2])

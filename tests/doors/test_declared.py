@@ -1,4 +1,4 @@
-"""Every declared door: names and defaults of its function; same value, refusal and words in Python and as a command."""
+"""Every declared door: names and defaults of its function; same value, refusal, words in Python, commands, studies."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ from tests.contracts import toy_doors  # noqa: F401, the toy family has doors
 from graphgauge.cli.app import cli
 from graphgauge.cli.command import flag
 from graphgauge.cli.door import DoorCommand
-from graphgauge.core.door import REQUIRED, Option, doors, named, reworded
+from graphgauge.core.door import METRICS, REQUIRED, Option, doors, named, reworded
 from graphgauge.core.errors import GraphgaugeError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import BUILT_IN
 from graphgauge.io.kinds import READERS
 from graphgauge.io.request import Request
+from graphgauge.study import toml
+from graphgauge.study.model import StudyError
+from graphgauge.study.parse import read_study
+from graphgauge.study.pool import Done, Task, perform
 
 FAMILIES = [name for name in (*BUILT_IN, "toy") if doors(name)]
 DOORS = [pytest.param(name, door, id=f"{name}-{door or 'first'}") for name in FAMILIES for door in doors(name)]
@@ -122,6 +126,46 @@ def test_products_are_the_same_files(case, tmp_path):
     assert one.read_bytes() == other.read_bytes()
 
 
+def study_of(case: Any, folder: Path, **options: Any) -> Path:
+    """A study with a call of a door as its only evaluation."""
+    table = {"family": case.family, "door": case.door, "dataset": "toy", "method": "ours"}
+    fields = {name: value for name, value in case.fields(folder, **options).items() if value is not None}
+    written = ["schema = 1", "[[evaluate]]", *toml.lines(table), *toml.lines(fields)]
+    (folder / "study.toml").write_text("\n".join(written))
+    return folder / "study.toml"
+
+
+def performed(path: Path) -> Done:
+    """What becomes of the only evaluation of a study."""
+    study = read_study(path)
+    (item,) = study.items
+    return perform(Task(item=item, folder=study.folder, path=path.with_name("kept.json"), hashes=path.with_name("h")))
+
+
+@pytest.mark.parametrize("case", EVALUATED)
+def test_studies_have_the_same_values(case, tmp_path):
+    done = performed(study_of(case, tmp_path))
+    assert done.error is None
+    assert values(Evaluation.load(tmp_path / "kept.json")) == values(case.call())
+
+
+def default_cases():
+    """The first case of each family, and a metric that is not computed by default there."""
+    for family in FAMILIES:
+        case = next(each.values[0] for each in EVALUATED if each.values[0].family == family)
+        if METRICS in case.declared.common and "metrics" not in case.options:
+            yield pytest.param(case, id=family)
+
+
+@pytest.mark.parametrize("case", [*default_cases()])
+def test_default_stands_for_the_metrics_of_the_default(case):
+    usual, every = case.call(), case.call(metrics="all")
+    more = [key for key in every if key not in usual][:1]
+    found = case.call(metrics=["default", *more])
+    assert set(found) == {*usual, *more}
+    assert all(values(found)[key] == values(usual)[key] for key in usual)
+
+
 def wrong(option: Option) -> list[Any]:
     """Values that an option must not have."""
     inner = get_args(option.plain)[0] if option.is_list else option.plain
@@ -160,6 +204,17 @@ def test_python_and_commands_refuse_in_the_same_words(case, name, value, tmp_pat
     done = CliRunner().invoke(cli, [*case.words(tmp_path, **{name: value}), *target])
     assert shared(str(done.exception)) == shared(expected)
     assert done.exception.exit_code == refusal.value.exit_code
+
+
+@pytest.mark.parametrize(("case", "name", "value"), REFUSALS)
+def test_studies_refuse_in_the_same_words(case, name, value, tmp_path):
+    with pytest.raises(GraphgaugeError) as refusal:
+        case.call(**{name: value})
+    try:
+        said = performed(study_of(case, tmp_path, **{name: value})).error
+    except StudyError as error:
+        said = str(error)
+    assert shared(str(refusal.value)) in shared(str(said))
 
 
 @pytest.mark.parametrize("case", [each for each in CASES if each.values[0].options.get("metrics") != "all"])

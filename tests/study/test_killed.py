@@ -54,6 +54,8 @@ def test_a_hundred_kills_lose_nothing(tmp_path):
         _, errors = run.communicate()
         whole = (0, 1) if words[0] == "verify" else (0,)  # a run that was killed left results out
         ended = (*whole, 130, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT)
+        if b"graphgauge/cli" not in errors and b"KeyboardInterrupt" in errors:
+            continue  # Python itself was interrupted, before it had come to a line of the command
         assert run.returncode in ended, (words, errors)
         assert b"Traceback" not in errors, (words, errors)
         assert results_of(tmp_path).items() <= expected.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from graphgauge.core.content import ResultFile
 from graphgauge.core.disk import read_json
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.files import is_result, opened, result_files
+from graphgauge.core.files import is_result, load, may_be_result, opened, result_files
 from graphgauge.core.finding import RUNS, SEVERITIES, Finding, Findings
 from graphgauge.core.sealed import decode
 from graphgauge.stats.reading import is_evaluation
@@ -66,8 +66,9 @@ def run(
             raise OptionError(
                 f"{', '.join(materials)} cannot be combined with several results", fix="Audit one by one."
             )
-        evaluations = read_all(subject) if isinstance(subject, str | Path) else [_as_new(each) for each in subject]
-        found = [*over_runs(evaluations), *together(evaluations)]
+        kept = isinstance(subject, str | Path)
+        evaluations, unread = read_all(subject) if kept else ([_as_new(each) for each in subject], {})
+        found = [*_over({"evaluations": evaluations, "unread": unread}), *together(evaluations)]
     marked = (replace(each, ignored=each.check in ignored) for each in found if wanted is None or each.check in wanted)
     return Findings(sorted(marked, key=_severity))
 
@@ -91,11 +92,15 @@ def over_runs(evaluations: Iterable[Evaluation]) -> Findings:
     >>> len(audit.over_runs([]))
     0
     """
-    materials = {"evaluations": [_as_new(each) for each in evaluations]}
-    if not materials["evaluations"]:
-        return Findings()
-    found = (each.run(materials) for each in over_many.CHECKS)
-    return Findings(sorted((each for each in found if each is not None), key=_severity))
+    return Findings(sorted(_over({"evaluations": list(map(_as_new, evaluations))}), key=_severity))
+
+
+def _over(materials: Mapping[str, Any]) -> Iterator[Finding]:
+    """What the checks of many results find in those materials that there are."""
+    for each in over_many.CHECKS:
+        found = each.run(materials) if all(materials.get(name) for name in each.needs) else None
+        if found is not None:
+            yield found
 
 
 def _as_new(evaluation: Any) -> Evaluation:
@@ -109,17 +114,27 @@ def _as_new(evaluation: Any) -> Evaluation:
     return made
 
 
-def read_all(path: str | Path) -> list[Evaluation]:
-    """The evaluations in a result file, or in those of a folder that have not failed."""
+def read_all(path: str | Path) -> tuple[list[Evaluation], dict[str, str]]:
+    """The evaluations in a result file, or those of a folder that have not failed; and why other files are not read."""
     place = Path(path)
     if not place.exists():
         raise InputError("no such file or folder", where=str(path))
-    files = result_files(place) if place.is_dir() else [place]
-    read = {file: read_json(file) for file in files}
-    found = {file: decode(each, ResultFile, str(file)) for file, each in read.items() if is_result(each)}
-    if not found:
+    if not place.is_dir():
+        return [load(place, items=False)], {}
+    found: list[Evaluation] = []
+    unread: dict[str, str] = {}
+    for file in result_files(place):
+        try:
+            fields = read_json(file)
+            content = decode(fields, ResultFile, file.name) if is_result(fields) else None
+            if content is not None and content.status == "ok":
+                found.append(opened(content, file, items=False))
+        except InputError as error:
+            if may_be_result(file):
+                unread[file.relative_to(place).as_posix()] = error.what
+    if not found and not unread:
         raise InputError("contains no results", where=str(path), fix="`graphgauge run` and --output write them.")
-    return [opened(each, file, items=False) for file, each in found.items() if each.status == "ok"]
+    return found, unread
 
 
 def _of_one(evaluation: Evaluation, materials: dict[str, Any]) -> Iterator[Finding]:

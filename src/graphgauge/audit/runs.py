@@ -325,4 +325,28 @@ def _homogeneity(results: Sequence[Result]) -> float:
         return float(chdtrc(len(values) - 1, (((values - mean) / errors) ** 2).sum()))
 
 
-CHECKS = (few_seeds, unpaired_seeds, mixed_conventions, best_of_many, difference_within_error, not_above_chance)
+@check(
+    "unreadable-result",
+    family="runs",
+    severity="error",
+    message="{said} cannot be read; {first}: {why}",
+    remedy="Evaluate again, or restore the file: whatever is made of this folder lacks it.",
+)
+def unreadable_result(unread: Mapping[str, str]) -> Evidence | None:
+    """Result files are damaged, were edited, or are of another edition."""
+    if not unread:
+        return None
+    first, why = next(iter(unread.items()))
+    said = "one result" if len(unread) == 1 else f"{len(unread)} results"
+    return {"files": len(unread), "said": said, "first": first, "why": why.rstrip(".")}
+
+
+CHECKS = (
+    few_seeds,
+    unpaired_seeds,
+    mixed_conventions,
+    best_of_many,
+    difference_within_error,
+    not_above_chance,
+    unreadable_result,
+)

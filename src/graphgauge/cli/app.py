@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
 from graphgauge._version import __version__
+from graphgauge.cli import end
 
 # One line each, shown by --help without importing the command. The families' commands come first.
 COMMANDS = {
@@ -150,7 +154,8 @@ def main() -> None:
 def _status() -> int:
     """Run the command and report errors; return the exit code."""
     try:
-        status = cli.main(standalone_mode=False)
+        with _interruptible():
+            status = cli.main(standalone_mode=False)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -164,6 +169,20 @@ def _status() -> int:
     except Exception as error:
         return _told(error, *_explained(error))
     return status if isinstance(status, int) else 0
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """An interrupt is an exception in here, and ends the process before and after, when there is nothing to undo."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not end:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _explained(error: Exception) -> tuple[str, int]:

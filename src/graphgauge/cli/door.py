@@ -69,6 +69,8 @@ class DoorCommand(Command):
     def _evaluate(self, **options: Any) -> None:
         request = self._request(options)
         output = Output(options, self.family, self.door)
+        if asked := output.metrics(self.family):
+            request = replace(request, fields={**request.fields, METRICS.name: asked})
         target, scheduler, bar = options.get("state"), options.get("dask"), Bar(output.quiet)
         refuse_replacing([*output.written, *_outputs(self.door, request), target], _read(request))
         with threads(options["threads"] or default_threads()):
@@ -79,10 +81,7 @@ class DoorCommand(Command):
                 state = dask.state_of(request, scheduler, progress=bar)
             elif target is not None:
                 state = request.state(progress=bar)
-            evaluate = partial(Request.evaluate, progress=bar, trust_code=True, keep=output.is_kept, state=state)
-            evaluation = evaluate(request)
-            if needed := output.needed(evaluation):
-                evaluation = evaluate(replace(request, fields={**request.fields, METRICS.name: needed}))
+            evaluation = request.evaluate(progress=bar, trust_code=True, keep=output.is_kept, state=state)
             output.finish(evaluation, *([] if target is None or state is None else [partial(state.save, target)]))
 
     def _make(self, output: str, quiet: bool, debug: bool, **options: Any) -> None:

@@ -96,12 +96,12 @@ class Output:
         """Whether a result file is written."""
         return self.path is not None
 
-    def needed(self, evaluation: Evaluation) -> tuple[str, ...]:
-        """The metrics by default and those that gates need besides, if there are any."""
-        missing = [
-            gate.key for gate in self.gates if gate.key not in evaluation and self._is_metric(gate.key, evaluation)
-        ]
-        return (*evaluation, *dict.fromkeys(missing)) if missing and self.by_default else ()
+    def metrics(self, family: str) -> tuple[str, ...]:
+        """What `metrics` has to ask for if gates need more than the default; nothing if they do not."""
+        from graphgauge.core.registry import DEFAULT
+
+        extra = dict.fromkeys(gate.key for gate in self.gates if self.by_default and _is_extra(gate.key, family))
+        return (DEFAULT, *extra) if extra else ()
 
     def finish(self, evaluation: Evaluation, *more: Callable[[], object]) -> None:
         """Write all files, also those that `more` writes, print, and check the gates."""
@@ -141,18 +141,6 @@ class Output:
         if not self.quiet:
             click.echo(line, err=True)
 
-    @staticmethod
-    def _is_metric(key: str, evaluation: Evaluation) -> bool:
-        from graphgauge.core.registry import find
-
-        if key in evaluation.skipped:
-            return False
-        try:
-            find(key, evaluation.family)
-        except LookupError:
-            return False
-        return True
-
     def _checked(self, evaluation: Evaluation) -> tuple[tuple[GateOutcome, ...], InputError | None]:
         """The outcomes of the gates, and why one could not be checked, if so."""
         outcomes: list[GateOutcome] = []
@@ -162,6 +150,17 @@ class Output:
             except InputError as error:
                 return tuple(outcomes), error
         return tuple(outcomes), None
+
+
+def _is_extra(key: str, family: str) -> bool:
+    """Whether a key is that of a metric that may not be computed by default."""
+    from graphgauge.core.registry import find
+
+    try:
+        metric, params = find(key, family)
+    except LookupError:  # a user's own loss, or an error once there are results
+        return False
+    return not metric.default or bool(params)
 
 
 class Bar(Progress):

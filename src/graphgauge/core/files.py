@@ -147,5 +147,14 @@ def is_result(fields: Any) -> bool:
     return isinstance(fields, dict) and str(fields.get("schema")).startswith("graphgauge/result/")
 
 
+def may_be_result(path: Path) -> bool:
+    """Whether a file that cannot be read may have been a result: it says so, or nothing is left of it."""
+    try:
+        head = path.read_bytes()
+    except OSError:
+        return True
+    return not head.strip(b"\0") or b"graphgauge/result/" in head
+
+
 def _side_file(role: Literal["breakdown", "items"], path: Path, rows: int, axis: str | None = None) -> SideFile:
     return SideFile(role, path.name, hashlib.sha256(path.read_bytes()).hexdigest(), rows, axis)

@@ -89,6 +89,10 @@ class Grid:
     def __contains__(self, name: object) -> bool:
         return name in self.columns
 
+    def __iter__(self) -> Iterator[str]:
+        """The names of the columns, as of a data frame."""
+        return iter(self.columns)
+
     def __eq__(self, other: object) -> bool:
         """Equal names, types and values of the columns, NaN being equal to NaN."""
         if not isinstance(other, Grid):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,14 +28,14 @@ def measure(
     chosen: Iterable[Chosen],
     samples: Mapping[str, Any],
     *,
-    named: bool,
+    named: Collection[str],
     confidence: float,
     conventions: Mapping[str, str] | Callable[[Any], Mapping[str, str]],
 ) -> Measured:
     """Compute metrics as `registry.select` lists them.
 
     `conventions` are those of all results, or a function of the sample. Metrics that the input does not allow are left
-    out with their reason; if they were `named` by the user, that is an error.
+    out with their reason; of those whose keys the user has `named`, that is an error.
     """
     measured = Measured()
     for metric, params in chosen:
@@ -44,12 +44,12 @@ def measure(
             sample = sample_of(metric, samples)
             estimate = metric(sample, **params)
         except (InputError, MissingExtraError) as error:
-            if named:
+            if key in named:
                 raise
             measured.skipped[key] = str(error).rstrip(".")
             continue
         if estimate.absent:
-            if named:
+            if key in named:
                 raise OptionError(f"{key} {estimate.reason}")
             measured.skipped[key] = estimate.reason
             continue

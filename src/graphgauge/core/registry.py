@@ -19,6 +19,8 @@ from graphgauge.core.trial import tried
 _METRICS: dict[str, dict[str, Metric]] = {}
 _SECTIONS: dict[str, dict[str, Section]] = {}
 Chosen = tuple[Metric, dict[str, Any]]
+# What `metrics=` may list for the metrics of the default, beside others.
+DEFAULT = "default"
 
 
 @dataclass(frozen=True)
@@ -189,19 +191,19 @@ def select(
     metrics_asked: str | Sequence[str | Metric] | None,
     samples: Iterable[str],
     swept: Mapping[str, Sequence[Any]] | None = None,
-) -> tuple[list[Chosen], bool]:
-    """The metrics to compute with their parameters, and whether they were named one by one.
+) -> tuple[list[Chosen], frozenset[str]]:
+    """The metrics to compute with their parameters, and the keys of those that were asked for by name.
 
-    `metrics_asked` is None for those of the default, `"all"`, or keys, sections and declared metrics. A parameter in
-    `swept` takes each of its values if a name leaves it open. A metric that is named must have one of its samples;
-    others are left out without.
+    `metrics_asked` is None for those of the default, `"all"`, or keys, sections and declared metrics, among which
+    `"default"` stands for those of the default. A parameter in `swept` takes each of its values if a name leaves it
+    open. A metric that is named must have one of its samples; others are left out without.
     """
     at_hand, swept = dict.fromkeys(samples).keys(), swept or {}
-    named = metrics_asked is not None and metrics_asked != "all"
     chosen: dict[str, Chosen] = {}
-    for entry, params, is_open, by_name in _asked(family, metrics_asked):
+    named: set[str] = set()
+    for entry, params, is_open, by in _asked(family, metrics_asked):
         if at_hand.isdisjoint(entry.needs):
-            if by_name:
+            if by == "name":
                 raise OptionError(
                     f"{entry.key} needs {' or '.join(entry.needs)}", fix=f"There is {', '.join(at_hand)}."
                 )
@@ -210,13 +212,17 @@ def select(
         for values in itertools.product(*(swept[name] for name in open_params)):
             filled = params | dict(zip(open_params, values, strict=True))
             chosen[entry.key_of(**filled)] = entry, filled
-    return list(chosen.values()), named
+            named |= {entry.key_of(**filled)} if by else set()
+    return list(chosen.values()), frozenset(named)
 
 
-def _asked(family: str, names: Any) -> Iterable[tuple[Metric, dict[str, Any], bool, bool]]:
-    """Each metric that is asked for: its parameters, whether the name leaves them open, whether it was named itself."""
+def _asked(family: str, names: Any) -> Iterable[tuple[Metric, dict[str, Any], bool, str]]:
+    """Each metric that is asked for: its parameters, whether the name leaves them open, and by what it is asked for.
+
+    That is its "name", its "section", or nothing where it is one of the default or of all.
+    """
     if names is None or (isinstance(names, str) and names == "all"):
-        yield from ((each, dict(each.params), True, False) for each in metrics(family) if names or each.default)
+        yield from ((each, dict(each.params), True, "") for each in metrics(family) if names or each.default)
         return
     known = {each.name for each in sections(family)}
     listed = [names] if isinstance(names, str | Metric) else list(names) if isinstance(names, Iterable) else []
@@ -225,11 +231,13 @@ def _asked(family: str, names: Any) -> Iterable[tuple[Metric, dict[str, Any], bo
         raise OptionError(f"metrics must be names of metrics, not {names!r:.60}", fix=fix)
     for name in listed:
         if isinstance(name, Metric):
-            yield name, dict(name.params), True, True
+            yield name, dict(name.params), True, "name"
         elif not isinstance(name, str):
             raise OptionError(f"metrics has {name!r:.60}, which is no name", fix='For example metrics=["mrr"].')
+        elif name == DEFAULT:
+            yield from ((each, dict(each.params), True, "") for each in metrics(family) if each.default)
         elif name in known:
-            yield from ((each, dict(each.params), True, False) for each in metrics(family) if each.section == name)
+            yield from ((each, dict(each.params), True, "section") for each in metrics(family) if each.section == name)
         else:
             entry, params = find(name, family)
-            yield entry, params, name in (entry.key, entry.name), True
+            yield entry, params, name in (entry.key, entry.name), "name"

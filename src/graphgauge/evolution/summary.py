@@ -32,7 +32,7 @@ def means(evaluators: Sequence[AdaptiveEvaluator], conditions: int = 1) -> dict[
     found = measure(
         [(over_runs(metric), {}) for metric in chosen],
         {metric.key: _trajectory(metric, evaluators, conditions) for metric in chosen},
-        named=False,
+        named=(),
         confidence=first.confidence,
         conventions=first.evaluations[0].conventions,
     )

@@ -191,7 +191,7 @@ class Request:
 
     design: Design
     chosen: list[Chosen]
-    named: bool
+    named: frozenset[str]
     axes: tuple[str, ...]
     conventions: Mapping[str, str]
 
@@ -223,7 +223,7 @@ def request(sample: Sample, extras: Extras, coverage: Any, metrics: Any, *, ever
     return Request(replace(design, parts=parts), chosen, named, sample.axes, _conventions(sample, design))
 
 
-def choose(design: Design, metrics: Any, *, dense: bool = True) -> tuple[list[Chosen], bool]:
+def choose(design: Design, metrics: Any, *, dense: bool = True) -> tuple[list[Chosen], frozenset[str]]:
     """The metrics of the family and the user's losses, in the order in which they are shown."""
     names = [metrics] if isinstance(metrics, str | Metric) and metrics != "all" else metrics
     losses = list(design.scores)
@@ -237,7 +237,7 @@ def choose(design: Design, metrics: Any, *, dense: bool = True) -> tuple[list[Ch
         "quantile": [Percent(round(100 * level, 8)) for level in design.levels],
     }
     found: list[Chosen] = []
-    named = False
+    named: frozenset[str] = frozenset()
     if names is None or len(names):
         found, named = select("forecasting", names, known_samples(design, dense=dense), swept)
     keys = {each.key_of(**params) for each, params in found}

@@ -221,7 +221,7 @@ class ForecastState:
             if set(parts_of([each.name])) <= {*design.parts, "bins" if design.form != "gaussian" else ""}
         ]
         lacking = next((each.key_of(**params) for each, params in chosen if (each, params) not in able), None)
-        if lacking is not None and named:
+        if lacking in named:
             raise OptionError(f"{lacking} was not summed", fix="Name it in metrics= of the state.")
         asked = replace(self._asked, design=design, chosen=able, named=named)
         return report(self._totals, asked, bins=whole_number("bins", bins, 1), confidence=confidence_level(confidence))

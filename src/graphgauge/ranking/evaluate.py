@@ -17,7 +17,7 @@ from graphgauge.core.grid import Grid
 from graphgauge.core.loop import Measured, measure
 from graphgauge.core.metric import Metric
 from graphgauge.core.options import confidence_level, whole_number
-from graphgauge.core.registry import Chosen, find, select
+from graphgauge.core.registry import DEFAULT, Chosen, find, select
 from graphgauge.core.result import Result
 from graphgauge.protocols import under_protocols
 from graphgauge.ranking.counts import Counts
@@ -139,16 +139,20 @@ def evaluation_of(
     counts = counted() if callable(counted) else counted
     if counts.depth is not None and ties != "realistic":
         raise OptionError("lists of the first items have an order and no ties", fix="Leave out ties.").about("ties")
-    samples = _samples(counts, ties, names, pool, others, ks)
-    keys = [*_default_keys(counts), *_catalog_keys(samples)] if names is None else names
-    chosen, skipped = _known(*select("ranking", keys, samples, {"k": ks}), counts)
+    names, by_default = _without_default(names)
+    samples = _samples(counts, ties, names, by_default, pool, others, ks)
+    usual = [*_default_keys(counts), *_catalog_keys(samples)] if by_default else []
+    first = select("ranking", usual, samples, {"k": ks})[0] if usual else []
+    own, named = select("ranking", names, samples, {"k": ks}) if names is not None else ([], frozenset())
+    together = {metric.key_of(**params): (metric, params) for metric, params in (*first, *own)}
+    chosen, skipped = _known(list(together.values()), named, counts)
     for _, params in chosen:
         whole_number("k", params.get("k", 1), 1)
     conventions = _conventions(counts, ties)
     measured = measure(
         chosen,
         samples,
-        named=names is not None and names != "all",
+        named=named,
         confidence=confidence,
         conventions=partial(_conventions_of, conventions),
     )
@@ -184,6 +188,14 @@ def _default_keys(counts: Counts) -> list[str]:
     return list(OF_LISTS if counts.lists else OF_RANKS)
 
 
+def _without_default(names: Any) -> tuple[Any, bool]:
+    """What is named beside the metrics of the default, None if nothing is; and whether these are asked for."""
+    listed = [names] if isinstance(names, str | Metric) else names
+    if names is None or not isinstance(listed, list | tuple) or DEFAULT not in listed:
+        return names, names is None
+    return [each for each in listed if each != DEFAULT] or None, True
+
+
 def _catalog_keys(samples: Mapping[str, Any]) -> list[str]:
     """The metrics of what is recommended, where there is a catalogue."""
     if "recommended" not in samples:
@@ -197,6 +209,7 @@ def _samples(
     counts: Counts,
     ties: str,
     names: Any,
+    by_default: bool,
     pool: Callable[[], Pooled | None] | None,
     others: Callable[[int], Mapping[str, Any]] | None,
     ks: Sequence[int],
@@ -206,7 +219,7 @@ def _samples(
     if counts.lists:
         samples["lists"] = Lists.of(counts, ties)
     needs = _needs(names)
-    if (counts.pooled if names is None else names == "all" or "pooled" in needs) and pool is not None:
+    if ((counts.pooled and by_default) or names == "all" or "pooled" in needs) and pool is not None:
         weighted = counts.labels.weights is not None
         if weighted and "pooled" in needs:
             raise OptionError("pooled metrics do not take weights", fix="Name other metrics, or give no weights.")
@@ -238,7 +251,7 @@ def _named_params(names: Any) -> list[dict[str, Any]]:
     return [params for _, params in _named_metrics(names)]
 
 
-def _known(chosen: list[Chosen], named: bool, counts: Counts) -> tuple[list[Chosen], dict[str, str]]:
+def _known(chosen: list[Chosen], named: frozenset[str], counts: Counts) -> tuple[list[Chosen], dict[str, str]]:
     """The metrics that follow from the places that are known, and why the others are left out."""
     if counts.depth is None or not len(counts):
         return chosen, {}
@@ -247,7 +260,7 @@ def _known(chosen: list[Chosen], named: bool, counts: Counts) -> tuple[list[Chos
     for metric, params in chosen:
         key = metric.key_of(**params)
         if metric.needs == ("ranks",) or ("lists" in metric.needs and "k" not in params):
-            if not named:
+            if key not in named:
                 skipped[key] = "it depends on items beyond the lists, which are not known"
                 continue
             raise OptionError(
@@ -255,7 +268,7 @@ def _known(chosen: list[Chosen], named: bool, counts: Counts) -> tuple[list[Chos
                 fix="Known are recall@k, precision@k, map@k, ndcg@k, hit_ratio@k, f1@k and mrr_first@k.",
             )
         if params.get("k", 1) > counts.depth:
-            if named and not any(each.key == metric.key and p["k"] <= counts.depth for each, p in chosen):
+            if key in named and not any(each.key == metric.key and p["k"] <= counts.depth for each, p in chosen):
                 what = f"k = {params['k']} is beyond the lists, of which the first {counts.depth} items are known"
                 raise OptionError(what, fix="Ask for longer lists, or a smaller k.").about("k")
             skipped[key] = f"only the first {counts.depth} items are known"

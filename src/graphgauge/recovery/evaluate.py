@@ -16,7 +16,7 @@ from graphgauge.core.grid import Grid
 from graphgauge.core.items import Items
 from graphgauge.core.loop import Measured, broken_down, measure
 from graphgauge.core.options import confidence_level
-from graphgauge.core.registry import Chosen, select
+from graphgauge.core.registry import DEFAULT, Chosen, select
 from graphgauge.protocols import under_protocols
 from graphgauge.recovery.compare import Pair
 from graphgauge.recovery.counts import Counts
@@ -117,9 +117,10 @@ def evaluate(
     reading = Reading(threshold, sign, orientation, encoding, nodes, columns, lagged, sources, nan)
     comparison = Comparison(tuple(pairs(A_true, A_pred, reading)), shd, zero_division)
     samples = comparison.samples
-    swept = {"fraction": USUAL_FRACTIONS if metrics is None else FRACTIONS, "bound": BOUNDS}
+    usual = metrics is None or (not isinstance(metrics, str) and DEFAULT in metrics)
+    swept = {"fraction": USUAL_FRACTIONS if usual else FRACTIONS, "bound": BOUNDS}
     chosen, named = select("recovery", metrics, samples, swept)
-    skipped = {} if named else comparison.slow(chosen)
+    skipped = comparison.slow(each for each in chosen if each[0].key_of(**each[1]) not in named)
     kept = [each for each in chosen if each[0].key_of(**each[1]) not in skipped]
     conventions = comparison.conventions(reading)
     found = measure(kept, samples, named=named, confidence=level, conventions=conventions)
