@@ -66,8 +66,11 @@ def run(
             raise OptionError(
                 f"{', '.join(materials)} cannot be combined with several results", fix="Audit one by one."
             )
-        kept = isinstance(subject, str | Path)
-        evaluations, unread = read_all(subject) if kept else ([_as_new(each) for each in subject], {})
+        unread: dict[str, str] = {}
+        if isinstance(subject, str | Path):
+            evaluations, unread = read_all(subject)
+        else:
+            evaluations = [_as_new(each) for each in subject]
         found = [*_over({"evaluations": evaluations, "unread": unread}), *together(evaluations)]
     marked = (replace(each, ignored=each.check in ignored) for each in found if wanted is None or each.check in wanted)
     return Findings(sorted(marked, key=_severity))

@@ -306,7 +306,7 @@ class ForecastState:
                 ordered=bool(facts["ordered"]),
                 labels=labels,
             )
-            state._asked = Request(design, [], False, axes, dict(facts["conventions"]))
+            state._asked = Request(design, [], frozenset(), axes, dict(facts["conventions"]))
             state._seen = [(int(first), int(end)) for first, end in facts["seen"]]
         except (KeyError, TypeError, ValueError, IndexError, msgspec.ValidationError):
             raise InputError("is a damaged state", where=str(path), fix="Write it again.") from None
