@@ -20,6 +20,7 @@ from graphgauge.core.gate import Gate, GateOutcome
 from graphgauge.core.grid import Grid
 from graphgauge.core.number import plain
 from graphgauge.core.progress import Progress
+from graphgauge.core.registry import DEFAULT, find
 from graphgauge.core.sealed import encode
 from graphgauge.core.view import text
 
@@ -97,11 +98,9 @@ class Output:
         return self.path is not None
 
     def metrics(self, family: str) -> tuple[str, ...]:
-        """What `metrics` has to ask for if gates need more than the default; nothing if they do not."""
-        from graphgauge.core.registry import DEFAULT
-
-        extra = dict.fromkeys(gate.key for gate in self.gates if self.by_default and _is_extra(gate.key, family))
-        return (DEFAULT, *extra) if extra else ()
+        """What `metrics` has to ask for if there are gates: those of the default, and those that gates name."""
+        keys = dict.fromkeys(gate.key for gate in self.gates if self.by_default and _is_metric(gate.key, family))
+        return (DEFAULT, *keys) if keys else ()
 
     def finish(self, evaluation: Evaluation, *more: Callable[[], object]) -> None:
         """Write all files, also those that `more` writes, print, and check the gates."""
@@ -152,15 +151,13 @@ class Output:
         return tuple(outcomes), None
 
 
-def _is_extra(key: str, family: str) -> bool:
-    """Whether a key is that of a metric that may not be computed by default."""
-    from graphgauge.core.registry import find
-
+def _is_metric(key: str, family: str) -> bool:
+    """Whether a key is that of a metric; a loss of the user's own is not, and is computed with the default ones."""
     try:
-        metric, params = find(key, family)
-    except LookupError:  # a user's own loss, or an error once there are results
+        find(key, family)
+    except LookupError:
         return False
-    return not metric.default or bool(params)
+    return True
 
 
 class Bar(Progress):
