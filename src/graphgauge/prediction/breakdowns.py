@@ -61,7 +61,7 @@ def _single(sample: Any, task: int) -> Any:
     own = {name: getattr(sample, name)[:, [task]] for name in ("true", "pred", "scores") if hasattr(sample, name)}
     single = replace(sample, **own)
     if isinstance(sample, Scores):
-        single.__dict__["curves"] = [sample.curves[task]]
+        single.__dict__["curves"] = sample.curves.single(task)
     return single
 
 

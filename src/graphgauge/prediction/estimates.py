@@ -8,27 +8,30 @@ or clusters, and from these the interval of the table in `stats.intervals`, by t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from graphgauge.core.metric import Bounds, Estimate
-from graphgauge.core.types import Floats
-from graphgauge.prediction.sample import Sample
+from graphgauge.core.types import AnyArray, Floats
 from graphgauge.stats import errors, intervals
+
+if TYPE_CHECKING:
+    from graphgauge.prediction.sample import Sample
 
 
 class Statistic(NamedTuple):
     """A value, what each item adds to its error, and how many of the equal items each row stands for.
 
     Rows are items, with their weights, unless `cells` says that they are cells of a table of independent items. `n` is
-    the number of items that the value is of.
+    the number of items that the value is of. `error` is the standard error with its degrees of freedom, if it is known.
     """
 
     value: float
     influence: Floats
     n: int
     cells: Floats | None = None
+    error: tuple[float, float] | None = None
 
 
 NOTHING = Statistic(np.nan, np.empty(0), 0)
@@ -46,27 +49,41 @@ def estimate(sample: Any, statistic: Callable[[Any], Statistic], reason: str = "
 
 
 def _error(part: Sample, each: Statistic) -> tuple[float, float]:
-    """Standard error and degrees of freedom; a few items that carry most of the error have few of them."""
-    influence, count, cluster = each.influence, each.cells, part.cluster
     if each.n < 2 or np.isnan(each.value):
         return np.nan, 0.0
-    if count is None and part.weights is not None:
-        count = part.weights
-        # A weighted item is a unit of its own size.
-        cluster = np.arange(part.n) if cluster is None else cluster
+    if each.error is not None:
+        return each.error
+    if each.cells is not None:
+        return error_of(each.influence, each.cells, part.cluster)
+    return error_of(each.influence, *part.units)
+
+
+def error_of(influence: Floats, count: Floats | None, cluster: AnyArray | None) -> tuple[float, float]:
+    """Standard error and degrees of freedom of a mean of influences."""
     error, df = errors.standard_error(influence, count, cluster=cluster)
-    return float(error[0]), min(float(df[0]), _effective(influence, count))
-
-
-def _effective(influence: Floats, count: Floats | None) -> float:
-    """Degrees of freedom of a variance estimated from units of this kurtosis: their number less one if normal."""
     amount = np.ones(len(influence)) if count is None else count
-    units = float(amount.sum())
-    square = float(amount @ influence**2) / units
+    squares = influence * influence
+    second, fourth = float(amount @ squares), float(amount @ np.square(squares, out=squares))
+    return float(error[0]), min(float(df[0]), _effective(float(amount.sum()), second, fourth))
+
+
+def error_from_powers(units: float, second: float, fourth: float) -> tuple[float, float]:
+    """The same for so many independent items, from the sums of the second and fourth powers of their influences."""
+    if units < 2:
+        return np.nan, 0.0
+    return float(np.sqrt(second / (units * (units - 1)))), _effective(units, second, fourth)
+
+
+def _effective(units: float, second: float, fourth: float) -> float:
+    """Degrees of freedom of a variance estimated from units of this kurtosis: their number less one if normal.
+
+    A few items that carry most of the error have few of them.
+    """
+    square = second / units
     if square == 0 or units < 4:
         return units - 1
-    kurtosis = float(amount @ influence**4) / units / square**2
-    return max(1.0, 2 * units / max(kurtosis - (units - 3) / (units - 1), 2 * units / (units - 1)))
+    kurtosis = fourth / units / square**2
+    return min(units - 1, max(1.0, 2 * units / max(kurtosis - (units - 3) / (units - 1), 2 * units / (units - 1))))
 
 
 def as_share(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:

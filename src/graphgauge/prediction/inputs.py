@@ -300,8 +300,8 @@ def _probabilities(columns: AnyArray) -> Floats:
 def _tasks(true: AnyArray, pred: AnyArray | None, points: AnyArray | None, nan: str) -> Reading:
     true = _matrix("y_true", true)
     known, unlabelled = _known(true, nan)
-    labels = np.where(known, true, MISSING).astype(np.int8)
-    if (labels > 1).any() or not np.isin(true[known], (0, 1)).all():
+    positive = true == 1
+    if not (positive | (true == 0) | ~known).all():
         raise InputError("has labels other than 0 and 1", where="y_true", fix="One column of 0 and 1 per task.")
     samples: dict[str, Sample] = {}
     omitted = 0
@@ -311,7 +311,7 @@ def _tasks(true: AnyArray, pred: AnyArray | None, points: AnyArray | None, nan: 
         values = _like(name, _matrix(name, values), true)
         usable, gone = _usable(known, [(name, values)], nan)
         omitted += gone
-        masked = np.where(usable, labels, np.int8(MISSING))
+        masked = np.where(usable, positive.view(np.int8), np.int8(MISSING))
         if name == "scores":
             samples["scores"] = Scores(n=len(true), true=np.asfortranarray(masked), scores=np.asfortranarray(values))
         else:
@@ -361,14 +361,15 @@ def _like(name: str, values: AnyArray, true: AnyArray) -> AnyArray:
 def _known(true: AnyArray, nan: str) -> tuple[Mask, int]:
     """Which truths there are, and how many are not; NaN is refused unless it is to be left out."""
     missing = np.isnan(true) if true.dtype.kind == "f" else np.zeros(true.shape, bool)
-    if nan == "raise" and missing.any():
+    count = int(np.count_nonzero(missing))
+    if nan == "raise" and count:
         first = tuple(int(i) for i in np.argwhere(missing)[0])
         raise InputError(
-            f"{int(missing.sum())} of {true.size} labels are NaN, the first at {_place(first)}",
+            f"{count} of {true.size} labels are NaN, the first at {_place(first)}",
             where="y_true",
             fix='Pass nan="omit" if they are unlabelled.',
         )
-    return ~missing, int(missing.sum())
+    return ~missing, count
 
 
 def _usable(known: Mask, predictions: list[tuple[str, AnyArray | None]], nan: str) -> tuple[Mask, int]:
@@ -387,7 +388,7 @@ def _usable(known: Mask, predictions: list[tuple[str, AnyArray | None]], nan: st
                 fix='Repair the model, or pass nan="omit" to leave these items out.',
             )
         usable = usable & ~wrong
-    return usable, int(known.sum() - usable.sum())
+    return usable, int(np.count_nonzero(known) - np.count_nonzero(usable))
 
 
 def _place(index: tuple[int, ...]) -> str:

@@ -18,6 +18,7 @@ from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
 from graphgauge.prediction import confusion, targets
 from graphgauge.prediction.confusion import Measure
+from graphgauge.prediction.curves import Area
 from graphgauge.prediction.estimates import (
     NOTHING,
     Statistic,
@@ -202,24 +203,14 @@ def f1(sample: Classes) -> Estimate:
 # ---- scores
 
 
-def _area(sample: Scores, area: str) -> Estimate:
-    return estimate(sample, lambda part: _mean_area(part, area), "no task has both classes")
-
-
-def _mean_area(part: Scores, area: str) -> Statistic:
+def _mean_area(part: Scores, area: Area) -> Statistic:
     """The mean over the tasks with both classes; the labels of one item in several tasks err together."""
-    used = [each for each in part.curves if each is not None]
-    if not used:
+    if np.isnan(area.values).all():
         return NOTHING
-    influence, amounts = np.zeros(part.n), part.amounts
-    for each in used:
-        moved = each.auc_influence if area == "auc" else each.precision_influence
-        influence[each.rows] += moved * (amounts.sum() / amounts[each.rows].sum() / len(used))
-    rows = np.zeros(part.n, bool)
-    for each in used:
-        rows[each.rows] = True
-    value = np.mean([each.auc if area == "auc" else each.precision for each in used])
-    return Statistic(float(value), influence, int(rows.sum()))
+    if len(area.values) == 1:
+        error, df = area.errors[0].tolist()
+        return Statistic(float(area.values[0]), np.empty(0), int(part.curves.n[0]), error=(error, df))
+    return Statistic(float(np.nanmean(area.values)), area.influence, part.curves.items)
 
 
 def _half(sample: Scores) -> list[Reference]:
@@ -227,7 +218,7 @@ def _half(sample: Scores) -> list[Reference]:
 
 
 def _prevalence(sample: Scores) -> list[Reference]:
-    return [Reference("random scores", _nanmean([each.prevalence for each in sample.curves if each is not None]))]
+    return [Reference("random scores", _nanmean(sample.curves.prevalence.tolist()))]
 
 
 @metric(
@@ -242,7 +233,7 @@ def _prevalence(sample: Scores) -> list[Reference]:
 )
 def roc_auc(sample: Scores) -> Estimate:
     """Probability that a positive scores above a negative, ties half; of tasks and classes the mean."""
-    return _area(sample, "auc")
+    return estimate(sample, lambda part: _mean_area(part, part.curves.auc), "no task has both classes")
 
 
 @metric(
@@ -257,7 +248,7 @@ def roc_auc(sample: Scores) -> Estimate:
 )
 def average_precision(sample: Scores) -> Estimate:
     """Mean over the positives of the precision at their score, step-wise; of tasks and classes the mean."""
-    return _area(sample, "precision")
+    return estimate(sample, lambda part: _mean_area(part, part.curves.precision), "no task has both classes")
 
 
 def _top(sample: Ranked, *, k: int = 5) -> list[Reference]:

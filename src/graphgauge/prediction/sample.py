@@ -17,8 +17,8 @@ from typing import Self
 
 import numpy as np
 
-from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.prediction.curves import Curve, curve
+from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.prediction.curves import Curves, curves
 
 MISSING = -1
 
@@ -58,6 +58,12 @@ class Sample:
     def independent(self) -> bool:
         """Whether every item counts the same and errs alone."""
         return self.weights is None and self.cluster is None
+
+    @property
+    def units(self) -> tuple[Floats | None, AnyArray | None]:
+        """The weights and clusters that errors are computed with; a weighted item is a unit of its own size."""
+        alone = self.weights is not None and self.cluster is None
+        return self.weights, np.arange(self.n) if alone else self.cluster
 
     @property
     def amounts(self) -> Floats:
@@ -112,14 +118,9 @@ class Scores(Sample):
     scores: AnyArray
 
     @cached_property
-    def curves(self) -> list[Curve | None]:
-        """The curves of each task; None if a class is absent."""
-        return [curve(self.true[:, task], self.scores[:, task], self.weights) for task in range(self.true.shape[1])]
-
-    @property
-    def usable(self) -> Mask:
-        """The tasks that have both classes."""
-        return np.array([each is not None for each in self.curves], dtype=bool)
+    def curves(self) -> Curves:
+        """The areas of each task."""
+        return curves(self.true, self.scores, *self.units)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
