@@ -57,7 +57,7 @@ def test_areas_and_influences(size, dtype, weighted, threads):
         assert total[task] == used[own >= 0].sum()
         if not ((own == 1).any() and (own == 0).any()):
             assert np.isnan([auc[task], precision[task]]).all()
-            assert not auc_powers[task].any() and not precision_powers[task].any()
+            assert not np.concatenate([auc_powers[task], precision_powers[task]]).any()
             continue
         assert (auc[task], precision[task]) == pytest.approx(defined(own, at, used), rel=1e-14)
         expected = influences(own, at, used)

@@ -20,7 +20,7 @@ _READS = 16
 class Area:
     """One area: its values by task, NaN unless it has both classes, with standard errors and degrees of freedom.
 
-    `influence` is what each item adds to the error of the mean over the tasks: to first order, that error is the mean of
+    `influence` is what each item adds to the error of the mean over tasks: to first order, that error is the mean of
     the influence over the items.
     """
 
