@@ -96,7 +96,7 @@ def compute_roc_auc(A_pred: Any, A_true: Any) -> float:
 
 
 def compute_f1_vs_k(A_pred: Any, A_true: Any) -> dict[str, float]:
-    """F1 of the K highest scores, K being .5 to 2 times the number of true edges; equal scores share the last places."""
+    """F1 of the K highest scores, K from .5 to 2 times the number of true edges; equal scores share the last places."""
     fractions = (0.5, 0.75, 1.0, 1.5, 2.0)
     values = recovery.f1_at_k(A_true, A_pred, fractions=fractions).values()
     return {f"F1@{fraction:.2f}E": value for fraction, value in zip(fractions, values, strict=True)}
