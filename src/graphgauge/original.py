@@ -138,13 +138,13 @@ def compute_ece(y_true: Any, y_pred_mean: Any, y_pred_std: Any, n_bins: int = 10
     return forecasting.ece(y_true, y_pred_mean, _floored(y_pred_std), bins=n_bins)
 
 
-def compute_coverage(y_true: Any, y_pred_mean: Any, y_pred_std: Any, alpha: float = 0.95) -> dict[str, float]:
+def compute_coverage(y_true: Any, y_pred_mean: Any, y_pred_std: Any, alpha: float = 0.95) -> Mapping[str, object]:
     """Share of the truths in the central interval of this level, the level, and the difference of both."""
     from scipy.special import ndtri
 
     mean, std = (np.asarray(on_host(each, "y_pred")) for each in (y_pred_mean, y_pred_std))
     away = ndtri((1 + alpha) / 2) * std
-    return dict(forecasting.coverage(y_true, mean - away, mean + away, level=alpha))
+    return forecasting.coverage(y_true, mean - away, mean + away, level=alpha)
 
 
 def _floored(std: Any) -> Any:
