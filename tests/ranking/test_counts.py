@@ -13,12 +13,12 @@ from graphgauge.ranking.labels import Labels
 
 # The first query has two positives in different runs, the second has two that are tied.
 LISTS = Counts(
-    query=np.array([0, 0, 1, 2]),
     above=np.array([0, 3, 1, 0]),
-    length=np.array([2, 1, 3, 1]),
+    beside=np.array([1, 0, 1, 0]),
     positives=np.array([1, 1, 2, 1]),
     candidates=np.array([6, 4, 1]),
     relevant=np.array([2, 2, 1]),
+    owner=np.array([0, 0, 1, 2]),
     labels=Labels.given(3, ids=["a", "b", "c"], groups={"side": ["head", "tail", "tail"]}, cluster=[7, 7, 8]),
     grades=np.array([1.0, 3.0, 2.0, 1.0, 1.0]),
     met=Met(missing=2),
@@ -58,10 +58,10 @@ def test_equal_queries_of_one_group_are_folded() -> None:
     "change",
     [
         {"above": np.array([0, 1, 1, 0])},  # two runs of one query overlap
-        {"positives": np.array([1, 1, 4, 1])},  # more positives than the run is long
+        {"beside": np.array([1, 0, -2, 0])},  # more positives than the run is long
         {"relevant": np.array([2, 2, 2])},  # positives without a run
         {"candidates": np.array([6, 3, 1])},  # a run beyond the candidates
-        {"query": np.array([0, 0, 1, 3])},
+        {"owner": np.array([0, 0, 1, 3])},
         {"grades": np.array([1.0, 3.0, 2.0, 1.0, 0.0])},
         {"above": np.array([0.0, 3.0, 1.0, 0.0])},
     ],

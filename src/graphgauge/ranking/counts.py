@@ -1,8 +1,8 @@
 """`Counts`: the only sample of ranking. Where the positives of each query stand among its candidates.
 
 Equal scores form a run. A query is described by its runs that hold a positive: how many candidates are above the run,
-how long it is, how many of it are positives. One positive per query is the case of one run, with `above` the negatives
-that score higher and `length` the negatives that score the same, plus one. Every metric under every tie rule, every
+how many wrong answers are in it beside the positives, how many positives. One positive per query is the case of one
+run: negatives that score higher, and negatives that score the same. Every metric under every tie rule, every
 breakdown and every interval follows from these integers, so that data may be split, ordered and joined in any way.
 
     a source (`queries.Queries`) ── count(rows) ──▶ Counts ── join, take, fold ──▶ Counts
@@ -28,7 +28,7 @@ from graphgauge.ranking.labels import Labels
 # How `Counts.negatives` describes one pool that all positives share.
 POOL = "one pool for all positives, which therefore err together"
 Whole = NDArray[np.integer[Any]]
-_RUNS = ("query", "above", "length", "positives")
+_RUNS = ("above", "beside", "positives")
 _QUERIES = ("candidates", "relevant")
 
 
@@ -68,11 +68,13 @@ class Counts:
 
     Parameters
     ----------
-    query, above, length, positives
-        Of each run, query by query and within one from the best: its query, the candidates of the query with higher
-        scores, the candidates in the run, the positives in it. Whole numbers of any width.
+    above, beside, positives
+        Of each run, query by query and within one from the best: the candidates of its query with higher scores, the
+        wrong answers in the run, the positives in it. Whole numbers of any width.
     candidates, relevant
         Of each query: its candidates, positives among them, and its positives.
+    owner
+        The query of each run; None if each query has one run with one positive.
     labels
         Ids, groups, clusters and weights of the queries.
     grades
@@ -89,12 +91,12 @@ class Counts:
         Whether queries may have several positives: then metrics of whole lists are computed, too.
     """
 
-    query: Whole
     above: Whole
-    length: Whole
+    beside: Whole
     positives: Whole
     candidates: Whole
     relevant: Whole
+    owner: Whole | None = None
     labels: Labels = field(default_factory=Labels)
     grades: Floats | None = None
     count: Ints | None = None
@@ -106,19 +108,29 @@ class Counts:
     @classmethod
     def from_ranks(cls, greater: Any, equal: Any, candidates: Any, **parts: Any) -> Counts:
         """One positive per query: negatives that score higher, negatives that score the same, candidates with it."""
-        n = len(greater)
-        one = np.broadcast_to(np.int32(1), n)
-        candidates = np.broadcast_to(candidates, n)
-        return cls(np.arange(n, dtype=np.int32), greater, equal + np.int32(1), one, candidates, one, **parts)
+        one = np.broadcast_to(np.int32(1), len(greater))
+        return cls(greater, equal, one, np.broadcast_to(candidates, len(greater)), one, **parts)
 
     def __len__(self) -> int:
         """The number of queries, a folded one as many as it stands for."""
         return len(self.candidates) if self.count is None else int(self.count.sum())
 
     @cached_property
+    def query(self) -> Whole:
+        """The query of each run."""
+        return np.arange(len(self.candidates)) if self.owner is None else self.owner
+
+    @cached_property
+    def length(self) -> Whole:
+        """How many candidates each run has."""
+        return self.beside + self.positives
+
+    @cached_property
     def one_each(self) -> bool:
-        """Whether every query has one positive."""
-        return len(self.above) == len(self.candidates) and bool((self.relevant == 1).all())
+        """Whether every query has one run with one positive."""
+        return self.owner is None or (
+            len(self.above) == len(self.candidates) and bool(((self.relevant == 1) & (self.positives == 1)).all())
+        )
 
     @property
     def pooled(self) -> bool:
@@ -128,7 +140,7 @@ class Counts:
     @cached_property
     def tied(self) -> bool:
         """Whether a positive and a negative have the same score."""
-        return bool((self.length > self.positives).any())
+        return bool(self.beside.any())
 
     @cached_property
     def ahead(self) -> Ints:
@@ -148,25 +160,28 @@ class Counts:
         """The grade of each positive; 1 if they are not graded."""
         return np.ones(int(self.positives.sum())) if self.grades is None else self.grades
 
+    @property
+    def multiples(self) -> Ints:
+        """How many queries each one stands for."""
+        return np.ones(len(self.candidates), np.int64) if self.count is None else self.count
+
     # ---- other samples
 
     def take(self, rows: Any) -> Counts:
         """Some queries, by numbers or a mask, in this order."""
-        rows = np.arange(len(self.candidates))[rows]
-        if self.one_each:
-            runs, query = rows, np.arange(len(rows))
-        else:
-            size = np.bincount(self.query, minlength=len(self.candidates))[rows]
-            runs = stretches(self.first[rows], size)
-            query = np.repeat(np.arange(len(rows)), size)
+        runs, owner = rows, None
+        if self.owner is not None:
+            rows = np.arange(len(self.candidates))[rows]
+            size = np.bincount(self.owner, minlength=len(self.candidates))[rows]
+            runs, owner = stretches(self.first[rows], size), np.repeat(np.arange(len(rows)), size)
         grades = None
         if self.grades is not None:
             start = np.cumsum(self.positives) - self.positives
             grades = self.grades[stretches(start[runs], self.positives[runs])]
         return replace(
             self,
-            query=query,
-            **{name: getattr(self, name)[runs] for name in _RUNS[1:]},
+            owner=owner,
+            **{name: getattr(self, name)[runs] for name in _RUNS},
             **{name: getattr(self, name)[rows] for name in _QUERIES},
             labels=self.labels.take(rows),
             grades=grades,
@@ -186,25 +201,18 @@ class Counts:
             if len({getattr(part, name) for part in parts}) > 1:
                 raise InputError(f"parts differ in their {what}", fix="Evaluate them one by one.")
         starts = np.cumsum([0] + [len(part.candidates) for part in parts[:-1]])
+        single = all(part.owner is None for part in parts)
         graded = any(part.grades is not None for part in parts)
         folded = any(part.count is not None for part in parts)
-        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _RUNS[1:] + _QUERIES}
-        return Counts(
-            query=np.concatenate([part.query + start for part, start in zip(parts, starts, strict=True)]),
-            **columns,
+        return replace(
+            parts[0],
+            owner=None if single else np.concatenate([part.query + start for part, start in zip(parts, starts, strict=True)]),
+            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _RUNS + _QUERIES},
             labels=Labels.join([part.labels for part in parts]),
             grades=np.concatenate([part.all_grades for part in parts]) if graded else None,
             count=np.concatenate([part.multiples for part in parts]) if folded else None,
             met=sum((part.met for part in parts), Met()),
-            negatives=parts[0].negatives,
-            depth=parts[0].depth,
-            lists=parts[0].lists,
         )
-
-    @property
-    def multiples(self) -> Ints:
-        """How many queries each one stands for."""
-        return np.ones(len(self.candidates), np.int64) if self.count is None else self.count
 
     def fold(self) -> Counts:
         """Queries of one positive that count the same, in the same groups and cluster, as one; ids are dropped.
@@ -213,9 +221,9 @@ class Counts:
         """
         if not self.one_each or self.labels.weights is not None or self.grades is not None:
             return self
-        labels = self.labels.without_ids()
+        labels = replace(self.labels, ids=None)
         codes = [numbered(values)[1] for values in labels.columns().values()]
-        cell, number = distinct([*codes, self.above, self.length, self.candidates])
+        cell, number = distinct([*codes, self.above, self.beside, self.candidates])
         folded = replace(self, labels=labels, count=None).take(cell)
         return replace(folded, count=np.bincount(number, self.count, len(cell)).astype(np.int64))
 
@@ -224,59 +232,58 @@ class Counts:
     def check(self) -> Counts:
         """These counts, if they are possible."""
         n = len(self.candidates)
-        runs = [getattr(self, name) for name in _RUNS]
-        whole = all(each.dtype.kind in "iu" and each.ndim == 1 for each in (*runs, self.candidates, self.relevant))
-        shaped = whole and len({len(each) for each in runs}) == 1 and len(self.relevant) == n
+        runs, queries = ([getattr(self, name) for name in names] for names in (_RUNS, _QUERIES))
+        columns = [*runs, *queries, self.query]
+        shaped = all(each.dtype.kind in "iu" and each.ndim == 1 for each in columns)
+        shaped = shaped and len({len(each) for each in (*runs, self.query)}) == 1 and len(self.relevant) == n
         if not shaped or (len(self.query) and not 0 <= int(self.query.min()) <= int(self.query.max()) < n):
             raise InputError("impossible counts: columns of different lengths or kinds", fix="Count again.")
-        ends = self.above + self.length
-        same = self.query[1:] == self.query[:-1]
+        ends, same = self.above + self.length, self.query[1:] == self.query[:-1]
         positives = np.bincount(self.query, self.positives, n)
-        sound = (
-            (self.query[1:] >= self.query[:-1]).all()
-            and (self.positives > 0).all()
-            and (self.length >= self.positives).all()
-            and (self.above >= 0).all()
-            and (ends <= self.candidates[self.query]).all()
-            and (self.above[1:] >= ends[:-1])[same].all()
-            and (positives == self.relevant if self.depth is None else positives <= self.relevant).all()
-            and (self.relevant <= self.candidates).all()
-            and (self.count is None or (self.count.shape == (n,) and (self.count > 0).all()))
-            and (
-                self.grades is None
-                or (self.grades.shape == (int(self.positives.sum()),) and bool((self.grades > 0).all()))
-            )
-        )
-        if not sound:
+        possible = [
+            self.query[1:] >= self.query[:-1],
+            self.positives > 0,
+            self.beside >= 0,
+            self.above >= 0,
+            ends <= self.candidates[self.query],
+            (self.above[1:] >= ends[:-1])[same],
+            positives == self.relevant if self.depth is None else positives <= self.relevant,
+            self.relevant <= self.candidates,
+        ]
+        for optional, size in ((self.count, n), (self.grades, int(self.positives.sum()))):
+            if optional is not None:
+                possible.append(optional > 0 if optional.shape == (size,) else np.array([False]))
+        if not all(each.all() for each in possible):
             raise InputError("impossible counts", fix="Count again.")
         return self
 
     def to_arrays(self) -> dict[str, AnyArray]:
         """For an .npz archive, which `from_arrays` reads; nothing in it needs pickle."""
         columns = {name: np.asarray(getattr(self, name)) for name in _RUNS + _QUERIES}
-        optional = {"grades": self.grades, "count": self.count}
-        columns |= {name: values for name, values in optional.items() if values is not None}
-        columns |= {"met": np.array(self.met.numbers(), np.int64), "depth": np.array(self.depth or 0)}
-        columns |= {"lists": np.array(self.lists)}
-        return columns | {"negatives": np.array(self.negatives or "")} | self.labels.to_arrays()
+        optional = {"owner": self.owner, "grades": self.grades, "count": self.count}
+        facts = {"met": self.met.numbers(), "depth": self.depth or 0, "lists": self.lists}
+        facts["negatives"] = self.negatives or ""
+        columns |= {name: np.array(fact) for name, fact in facts.items()}
+        return columns | {name: each for name, each in optional.items() if each is not None} | self.labels.columns()
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, AnyArray]) -> Counts:
         """What `to_arrays` gave, checked."""
-        facts = ("met", "depth", "negatives", "lists")
-        missing = [name for name in (*_RUNS, *_QUERIES, *facts) if name not in arrays]
+        missing = [name for name in (*_RUNS, *_QUERIES, "met", "depth", "negatives", "lists") if name not in arrays]
         if missing:
             raise InputError(f"not counts of queries: there is no {missing[0]}", fix="Count again.")
         try:
-            met = Met(*(int(number) for number in arrays["met"]))
-            depth, negatives = int(arrays["depth"]) or None, str(arrays["negatives"]) or None
-            lists = bool(arrays["lists"])
+            facts: dict[str, Any] = {
+                "met": Met(*(int(number) for number in arrays["met"])),
+                "depth": int(arrays["depth"]) or None,
+                "negatives": str(arrays["negatives"]) or None,
+                "lists": bool(arrays["lists"]),
+            }
         except (TypeError, ValueError):
             raise InputError("not counts of queries", fix="Count again.") from None
-        labels = Labels.from_arrays(arrays, len(arrays["candidates"]))
-        columns = {name: arrays[name] for name in (*_RUNS, *_QUERIES)}
-        found = cls(**columns, labels=labels, met=met, negatives=negatives, depth=depth, lists=lists)
-        return replace(found, grades=arrays.get("grades"), count=arrays.get("count")).check()
+        columns: dict[str, Any] = {name: arrays[name] for name in (*_RUNS, *_QUERIES)}
+        columns |= {name: arrays.get(name) for name in ("owner", "grades", "count")}
+        return cls(**columns, **facts, labels=Labels.from_arrays(arrays, len(arrays["candidates"]))).check()
 
 
 def stretches(start: Whole, size: Whole) -> Ints:

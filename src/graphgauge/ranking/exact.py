@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 
 from graphgauge import _core
-from graphgauge.core.arrays import AnyArray, as_numeric, refuse_nan, require_shape
+from graphgauge.core.arrays import as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.threads import threads_for
-from graphgauge.core.types import Floats, Ints
-from graphgauge.ranking.scorers import Places, Scorer, Task
-from graphgauge.ranking.tops import entries
+from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.ranking.counts import Counts
+from graphgauge.ranking.scorers import Scorer, Task, Top, in_a_row
+from graphgauge.ranking.tops import entries, runs_of
 
 SCORES = ("dot", "l1", "l2", "distmult")
-# Pairs whose score is computed in float64 at once.
-_PAIRS = 1 << 14
+# Pairs whose score is computed in float64 at once, and fast scores that are compared at once.
+_PAIRS, _COMPARED = 1 << 14, 1 << 20
 
 
 class Embeddings(Scorer):
@@ -38,54 +39,53 @@ class Embeddings(Scorer):
         dtype = _working_type(left, right)
         self._left, self._right = (np.ascontiguousarray(each, dtype) for each in (left, right))
         self._score, self.queries, self.entities = score, len(left), len(right)
-        self._squares = np.einsum("ij,ij->i", self._right, self._right, dtype=float)
+        self._squares = _squares(self._right)
 
-    def places(self, rows: Any, task: Task) -> Places:
-        left, targets = self._left[rows], task.targets
+    def counts(self, rows: Ints, task: Task, minus_inf: str | None) -> Counts:
+        left, targets, others = self._left[in_a_row(rows)], task.targets, task.others()
         own = self._slow(left[targets.rows], targets.values)
-        fast = self._fast(left)
-        # No candidate: what is left out, what is not allowed, and targets, which are compared with each other below.
-        fast[task.left_out.rows, task.left_out.values] = -np.inf
-        if task.allowed is not None:
-            for row in range(len(left)):
-                outside = np.ones(self.entities, bool)
-                outside[task.allowed.values[task.allowed.offsets[row] : task.allowed.offsets[row + 1]]] = False
-                fast[row, outside] = -np.inf
-        fast[targets.rows, targets.values] = -np.inf
-        above, level = self._compared(fast, left, targets.rows, own)
-        ahead, same = _among_targets(targets.rows, own)
-        candidates = task.left_out.entities - task.left_out.sizes
-        if task.allowed is not None:
-            candidates = task.allowed.without(task.left_out).sizes
-        return Places(above + ahead, level + same, own, candidates, np.zeros(len(left), np.int64))
+        above, level = self._compared(left, others, targets.rows, own)
+        candidates = np.count_nonzero(others, axis=1) + targets.sizes
+        if not task.lists:
+            return Counts.from_ranks(above, level, candidates)
+        # The targets of a query are compared with each other, too.
+        order = np.lexsort((-own, targets.rows))
+        query = targets.rows[order]
+        _, first, size, before = runs_of(query, own[order])
+        return Counts(
+            above=above[order][first] + before,
+            beside=level[order][first],
+            positives=size,
+            candidates=candidates,
+            relevant=targets.sizes,
+            owner=query[first],
+            lists=True,
+        )
 
-    def top(self, rows: Any, task: Task, k: int) -> tuple[Ints, Ints, Floats]:
-        left = self._left[rows]
-        row, entity = entries(self._fast(left), task.left_out, task.allowed, k, self._bound(left))
+    def top(self, rows: Ints, task: Task, k: int) -> Top:
+        left = self._left[in_a_row(rows)]
+        row, entity = entries(self._fast(left), task.candidates(), k, self._bound(left))
         return row, entity, self._slow(left[row], entity)
 
-    def _compared(self, fast: AnyArray, left: AnyArray, row: Ints, own: Floats) -> tuple[Ints, Ints]:
-        """For each target, the scores of its row above its own, and equal to it."""
-        bound = self._bound(left)[row]
+    def _compared(self, left: AnyArray, others: Mask, row: Ints, own: Floats) -> tuple[Ints, Ints]:
+        """For each target, the other candidates of its row with scores above its own, and equal to it."""
+        fast, bound = self._fast(left), self._bound(left)[row]
         # The fast distances leave out the query's square, which shifts a row but keeps its order.
-        shift = np.einsum("ij,ij->i", left, left, dtype=float)[row] if self._score == "l2" else 0.0
-        low, high = (
-            _outward(own - bound + shift, fast.dtype, -np.inf),
-            _outward(own + bound + shift, fast.dtype, np.inf),
-        )
+        shift = _squares(left)[row] if self._score == "l2" else 0.0
+        low = _outward(own - bound + shift, fast.dtype, -np.inf)
+        high = _outward(own + bound + shift, fast.dtype, np.inf)
         above, level = np.zeros((2, len(own)), np.int64)
         single = len(row) == len(left)
-        step = len(row) if single else max(1, (1 << 20) // max(1, self.entities))
-        for start in range(0, len(row), max(step, 1)):
+        step = max(1, len(row) if single else _COMPARED // max(1, self.entities))
+        for start in range(0, len(row), step):
             part = slice(start, start + step)
-            block = fast if single else fast[row[part]]
+            block, mask = (fast, others) if single else (fast[row[part]], others[row[part]])
             threads = threads_for(block.size)
-            certain = _core.rank_counts(high[part], block, threads=threads)[0]
-            greater, equal = _core.rank_counts(low[part], block, threads=threads)[:2]
+            certain = _core.rank_counts(high[part], block, mask, threads=threads)[0]
+            greater, equal = _core.rank_counts(low[part], block, mask, threads=threads)[:2]
             near = np.flatnonzero(greater + equal > certain)
             scores, bottom, top = block[near], low[part][near], high[part][near]
-            inside = np.flatnonzero((scores >= bottom[:, None]) & (scores <= top[:, None]))
-            place, column = np.divmod(inside, max(self.entities, 1))
+            place, column = np.nonzero((scores >= bottom[:, None]) & (scores <= top[:, None]) & mask[near])
             target = start + near[place]
             again = self._slow(left[row[target]], column)
             above[part] = certain
@@ -97,10 +97,7 @@ class Embeddings(Scorer):
         """How far a fast score of each query may be from the float64 score that it is compared with."""
         size, numbers = left.shape[1], np.finfo(left.dtype)
         unit = (float(numbers.eps) + float(np.finfo(float).eps)) / 2
-        own, largest = (
-            np.sqrt(np.einsum("ij,ij->i", left, left, dtype=float)),
-            float(self._squares.max(initial=0)) ** 0.5,
-        )
+        own, largest = np.sqrt(_squares(left)), float(self._squares.max(initial=0)) ** 0.5
         if self._score == "l2":
             # −|q − e|² as 2q·e − |e|²: two terms, each with a product's error, and the rounding of their sum.
             bound = (size + 4) * unit * (2 * own * largest + largest**2 + own**2)
@@ -130,27 +127,15 @@ class Embeddings(Scorer):
         for start in range(0, len(left), _PAIRS):
             part = slice(start, start + _PAIRS)
             a, b = left[part].astype(float), self._right[entities[part]].astype(float)
-            terms = (
-                a * b if self._score in ("dot", "distmult") else np.abs(a - b) if self._score == "l1" else (a - b) ** 2
-            )
+            terms = -np.abs(a - b) if self._score == "l1" else -((a - b) ** 2) if self._score == "l2" else a * b
             for column in terms.T:  # NumPy's own sum depends on the shape
                 total[part] += column
-        return total if self._score in ("dot", "distmult") else -total
+        return total
 
 
-def _among_targets(row: Ints, own: Floats) -> tuple[Ints, Ints]:
-    """For each target of a row, the targets of the row with higher scores, and with the same, itself too."""
-    order = np.lexsort((-own, row))
-    ordered, score = row[order], own[order]
-    place = np.arange(len(order))
-    new_row = np.append(True, ordered[1:] != ordered[:-1])[: len(order)]
-    new_run = new_row | np.append(True, score[1:] != score[:-1])[: len(order)]
-    first = np.maximum.accumulate(np.where(new_run, place, 0))
-    run = np.cumsum(new_run) - 1
-    ahead, same = np.empty((2, len(order)), np.int64)
-    ahead[order] = first - np.maximum.accumulate(np.where(new_row, place, 0))
-    same[order] = np.bincount(run)[run] if len(run) else 0
-    return ahead, same
+def _squares(rows: AnyArray) -> Floats:
+    """The squared length of each row."""
+    return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=float))
 
 
 def _multiplied(queries: Any, entities: AnyArray) -> AnyArray:

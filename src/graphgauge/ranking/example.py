@@ -13,12 +13,12 @@ _RANKS = Counts.from_ranks(
     np.array([0, 2, 5, 1, 0, 9, 3, 4]), np.array([0, 1, 0, 2, 3, 0, 0, 1]), np.array([10, 10, 10, 10, 10, 10, 6, 6])
 )
 _LISTS = Counts(
-    query=np.array([0, 0, 1, 2, 2, 3]),
     above=np.array([0, 3, 1, 0, 4, 2]),
-    length=np.array([1, 2, 3, 2, 1, 1]),
+    beside=np.array([0, 1, 1, 1, 0, 0]),
     positives=np.array([1, 1, 2, 1, 1, 1]),
     candidates=np.array([6, 8, 7, 5]),
     relevant=np.array([2, 2, 2, 1]),
+    owner=np.array([0, 0, 1, 2, 2, 3]),
     lists=True,
 )
 SAMPLES = {

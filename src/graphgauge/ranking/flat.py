@@ -1,8 +1,8 @@
-"""The source of candidate lists with any number of positives: a score, a label and a query for each candidate."""
+"""Queries with any number of positives: flat lists of candidates, or scores that a function returns query by query."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from graphgauge import _core
 from graphgauge.core.arrays import as_labels, as_numeric, refuse_nan, require_shape
-from graphgauge.core.errors import InputError, one_of
-from graphgauge.core.options import nan_policy
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.kernels.dtypes import exact, working_dtype
@@ -30,12 +30,41 @@ def from_lists(
     scores: Any,
     labels: Any,
     queries: Any,
-    about: Mapping[str, Any],
     *,
-    minus_inf: str,
-    nan: str,
+    groups: Mapping[str, Any] | None = None,
+    cluster: Any = None,
+    weights: Any = None,
+    minus_inf: str = "rank",
+    nan: str = "raise",
 ) -> Queries:
-    """What `Queries.from_lists` describes; `about` are groups, cluster and weights."""
+    """Candidate lists with any number of positives: a score, a label and a query for each candidate.
+
+    Parameters
+    ----------
+    scores
+        One score per candidate, higher is better.
+    labels
+        0 for negatives, and 1 or a grade of relevance above 0 for positives.
+    queries
+        The query of each candidate: numbers or names, in any order.
+    groups, cluster, weights
+        As in `from_scores`: one per query in the order in which queries first occur, one per candidate, or
+        `{query: value}`.
+    minus_inf, nan
+        As in `from_scores`.
+
+    Returns
+    -------
+    Queries
+        For `evaluate`.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> queries = ranking.Queries.from_lists([0.9, 0.4, 0.2, 0.7], [1, 0, 1, 0], ["a", "a", "b", "b"])
+    >>> ranking.evaluate(queries, k=1)["recall@1"].value
+    0.5
+    """
     one_of("minus_inf", minus_inf, MINUS_INF)
     values = as_numeric(scores, "scores")
     require_shape(values, (None,), "scores", _ONE_SCORE)
@@ -43,6 +72,7 @@ def from_lists(
     names = as_labels(queries, "queries")
     require_shape(names, (len(values),), "queries", "One query per score.")
     places = Places.of(names)
+    about = {"groups": groups, "cluster": cluster, "weights": weights}
     known = Labels.given(len(places.names), **about, one_each=places.one_each)
     return ListQueries(values, grades, places, replace(known, ids=places.names), minus_inf, nan_policy(nan))
 
@@ -243,17 +273,18 @@ def count_lists(scores: AnyArray, grades: AnyArray, begin: Ints, size: Ints) -> 
     new = np.ones(len(query), bool)
     new[1:] = (query[1:] != query[:-1]) | (ahead[1:] != ahead[:-1])
     start = np.flatnonzero(new)
+    positives = np.diff(np.append(start, len(query)))
     values = grades[place].astype(np.float64)
     graded = bool((values != 1).any())
     if graded:
         values = values[np.lexsort((-values, np.cumsum(new)))]
     return Counts(
-        query=query[start],
         above=ahead[start],
-        length=tied[start],
-        positives=np.diff(np.append(start, len(query))),
+        beside=tied[start] - positives,
+        positives=positives,
         candidates=size,
         relevant=relevant,
+        owner=query[start],
         grades=values if graded else None,
         lists=True,
     )
@@ -263,3 +294,88 @@ def _lowest(scores: AnyArray) -> float:
     """The lowest score; NaN if any is."""
     blocks = row_blocks(len(scores), len(scores))
     return float(np.min(map_blocks(lambda block: scores[block].min(), blocks)))
+
+
+# ---- scores that a function returns
+
+
+def from_function(
+    n: int,
+    score_query: Callable[[int], Any],
+    *,
+    several: bool = False,
+    groups: Mapping[str, Any] | None = None,
+    cluster: Any = None,
+    weights: Any = None,
+    ids: Any = None,
+) -> Queries:
+    """Scores that a function returns query by query: for adaptive runs that score only the queries they read.
+
+    Parameters
+    ----------
+    n
+        The number of queries.
+    score_query
+        A function of a query's number, 0 … n − 1, that returns the score of its right answer and an array of those of
+        the wrong ones.
+    several
+        Whether queries may have several right answers, whose scores are then an array.
+    groups, cluster, weights, ids
+        As in `from_scores`.
+
+    Returns
+    -------
+    Queries
+        For `evaluate` and `evaluate_until`.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> queries = ranking.Queries.from_function(2, lambda number: (0.5, [0.1, 0.7 * number]))
+    >>> ranking.evaluate(queries)["mrr"].value
+    0.75
+    """
+    if not callable(score_query):
+        raise OptionError(f"score_query must be a function, not {score_query!r:.60}")
+    count = whole_number("n", n, 1)
+    labels = Labels.given(count, ids=ids, groups=groups, cluster=cluster, weights=weights)
+    return AskedQueries(count, score_query, labels, several)
+
+
+class AskedQueries(Queries):
+    """Scores that a function of a query's number returns: those of its right answers, and those of the wrong ones."""
+
+    # A function is asked for no more queries than are needed.
+    block_work = 1 << 10
+
+    def __init__(self, count: int, score_query: Callable[[int], Any], labels: Labels, lists: bool) -> None:
+        self.n, self._ask, self.labels, self._lists = count, score_query, labels, lists
+
+    def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
+        asked = [self._scores(row) for row in self.rows(rows).tolist()]
+        scores = np.concatenate([np.zeros(0), *(part for pair in asked for part in pair)])
+        size = np.array([len(part) for pair in asked for part in pair], np.int64).reshape(-1, 2)
+        right = np.repeat(np.tile([1, 0], len(asked)), size.reshape(-1))
+        total = size.sum(axis=1)
+        counts = count_lists(scores, right, np.cumsum(total) - total, total)
+        lowest = int(np.count_nonzero(np.isneginf(scores) & (right == 0)))
+        return replace(counts, met=Met(lowest=lowest), lists=self._lists), None
+
+    def _scores(self, row: int) -> tuple[AnyArray, AnyArray]:
+        try:
+            pair = self._ask(row)
+        except (Exception, SystemExit) as error:
+            what = " ".join(f"{type(error).__name__}: {error}".split())
+            raise InputError(f"the function failed for query {row} ({what:.200})", where="score_query") from error
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            fix = "It returns the scores of the right answers and those of the wrong ones."
+            raise InputError(f"returned {type(pair).__name__} for query {row}", where="score_query", fix=fix)
+        # Copies, because a function may fill the same arrays again for the next query.
+        right, others = (np.array(as_numeric(part, f"score_query({row})"), np.float64) for part in pair)
+        if right.ndim != int(self._lists) or others.ndim != 1 or not right.size:
+            wanted = "a flat array of right answers" if self._lists else "the score of the right answer"
+            what = f"returned shapes {right.shape} and {others.shape} for query {row}"
+            raise InputError(what, where="score_query", fix=f"It returns {wanted}, and a flat array of others.")
+        if np.isnan(right).any() or np.isnan(others).any():
+            raise InputError(f"returned NaN for query {row}", where="score_query", fix="Repair the model.")
+        return np.atleast_1d(right), others

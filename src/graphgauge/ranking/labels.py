@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from graphgauge.core.errors import InputError, OptionError
 
 # Columns that the table of a breakdown has itself.
 _COLUMNS = {"": "would have no name", "n": "counts the queries of each group"}
-_ONE_EACH = "Give one per query."
+_GROUP = "group."
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,62 +43,51 @@ class Labels:
 
         `one_each(name, values)` brings values that may be given in another form to one per query.
         """
-        bring = one_each or (lambda name, values: values)
-        labels = cls(
-            None if ids is None else as_labels(bring("ids", ids), "ids"),
-            {
-                name: as_labels(bring(f"groups[{name!r}]", values), f"groups[{name!r}]")
-                for name, values in _named(groups).items()
-            },
-            None if cluster is None else _clusters(bring("cluster", cluster)),
-            None if weights is None else _weights(bring("weights", weights)),
-        )
-        for name, values in labels.columns().items():
-            require_shape(values, (n,), name, _ONE_EACH)
-        if labels.ids is not None:
-            labels.require_unique()
+        values = {f"group.{name}": labels for name, labels in _named(groups).items()}
+        values |= {"ids": ids, "cluster": cluster, "weights": weights}
+        columns = {}
+        for name, value in values.items():
+            if value is not None:
+                where = _where(name)
+                own = value if one_each is None else one_each(where, value)
+                columns[name] = _KINDS.get(name, as_labels)(own, where)
+                require_shape(columns[name], (n,), where, "Give one per query.")
+        labels = cls.of(columns)
+        labels.require_unique()
         return labels
 
+    @classmethod
+    def of(cls, columns: Mapping[str, AnyArray]) -> Labels:
+        """Those of `columns()`, which have been checked."""
+        groups = {name.removeprefix(_GROUP): values for name, values in columns.items() if name.startswith(_GROUP)}
+        return cls(columns.get("ids"), groups, columns.get("cluster"), columns.get("weights"))
+
     def columns(self) -> dict[str, AnyArray]:
-        """Every array by its name."""
-        groups = {f"groups[{name!r}]": values for name, values in self.groups.items()}
+        """Every array by its name, as in archives."""
+        groups = {f"{_GROUP}{name}": values for name, values in self.groups.items()}
         rest = {"ids": self.ids, "cluster": self.cluster, "weights": self.weights}
         return {name: values for name, values in (groups | rest).items() if values is not None}
 
     def take(self, rows: Any) -> Labels:
         """Those of some queries: a slice, a mask or numbers."""
-        return self.each(lambda values: values[rows])
-
-    def each(self, change: Callable[[AnyArray], AnyArray]) -> Labels:
-        """Every array changed in the same way."""
-        return Labels(
-            None if self.ids is None else change(self.ids),
-            {name: change(values) for name, values in self.groups.items()},
-            None if self.cluster is None else change(self.cluster),
-            None if self.weights is None else change(self.weights),
-        )
+        return Labels.of({name: values[rows] for name, values in self.columns().items()})
 
     @staticmethod
     def join(parts: Sequence[Labels]) -> Labels:
         """Those of several parts, one after the other; all have the same labels of the same kinds."""
-        first = parts[0]
-        if len(parts) == 1:
-            return first
-        layout = {name: values.dtype.kind == "U" for name, values in first.columns().items()}
+        first = parts[0].columns()
+        if len(parts) == 1 or not any(part.columns() for part in parts):
+            return parts[0]
         for part in parts[1:]:
-            own = {name: values.dtype.kind == "U" for name, values in part.columns().items()}
-            if own.keys() != layout.keys():
-                named = " and ".join(", ".join(each) or "none" for each in (own, layout))
+            own = part.columns()
+            if own.keys() != first.keys():
+                named = " and ".join(", ".join(map(_where, each)) or "none" for each in (own, first))
                 raise InputError(f"parts differ in their labels: {named}", fix="Give every part the same.")
-            if own != layout:
-                name = next(name for name in own if own[name] != layout[name])
-                raise InputError("text labels in one part and integers in another", where=name, fix="Use one kind.")
-        return Labels(
-            None if first.ids is None else np.concatenate([part.ids for part in parts if part.ids is not None]),
-            {name: np.concatenate([part.groups[name] for part in parts]) for name in first.groups},
-            None if first.cluster is None else np.concatenate([p.cluster for p in parts if p.cluster is not None]),
-            None if first.weights is None else np.concatenate([p.weights for p in parts if p.weights is not None]),
-        )
+            for name, values in own.items():
+                if (values.dtype.kind == "U") != (first[name].dtype.kind == "U"):
+                    what = "text labels in one part and integers in another"
+                    raise InputError(what, where=_where(name), fix="Use one kind.")
+        return Labels.of({name: np.concatenate([part.columns()[name] for part in parts]) for name in first})
 
     def require_unique(self) -> None:
         """Refuse an id that comes again: it would count as two queries."""
@@ -109,20 +98,16 @@ class Labels:
         if again.size:
             raise InputError(f"{ordered[again[0]]} occurs twice", where="ids", fix="Give every query its own id.")
 
-    def without_ids(self) -> Labels:
-        return replace(self, ids=None)
-
-    def to_arrays(self) -> dict[str, AnyArray]:
-        """For an archive; `from_arrays` reads them."""
-        groups = {f"group.{name}": values for name, values in self.groups.items()}
-        rest = {"ids": self.ids, "cluster": self.cluster, "weights": self.weights}
-        return {name: values for name, values in (groups | rest).items() if values is not None}
-
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, AnyArray], n: int) -> Labels:
-        groups = {name.removeprefix("group."): values for name, values in arrays.items() if name.startswith("group.")}
-        ids, cluster, weights = (arrays.get(name) for name in ("ids", "cluster", "weights"))
-        return cls.given(n, ids=ids, groups=groups, cluster=cluster, weights=weights)
+        """Those among the arrays of a file, checked."""
+        groups = {name.removeprefix(_GROUP): values for name, values in arrays.items() if name.startswith(_GROUP)}
+        return cls.given(n, groups=groups, **{name: arrays.get(name) for name in ("ids", "cluster", "weights")})
+
+
+def _where(name: str) -> str:
+    """A column as messages name it."""
+    return f"groups[{name.removeprefix(_GROUP)!r}]" if name.startswith(_GROUP) else name
 
 
 def _named(groups: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -136,18 +121,21 @@ def _named(groups: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return groups
 
 
-def _clusters(cluster: Any) -> Ints:
-    """Numbers of the clusters; names are numbered in the order of their first appearance."""
-    array = as_labels(cluster, "cluster")
+def _clusters(cluster: Any, where: str) -> Ints:
+    """Numbers of the clusters; names are numbered in their order."""
+    array = as_labels(cluster, where)
     if array.dtype.kind == "U":
         return np.unique(array, return_inverse=True)[1].astype(np.int64)
     return array.astype(np.int64, copy=False)
 
 
-def _weights(weights: Any) -> Floats:
-    array = as_numeric(weights, "weights").astype(np.float64)
-    refuse_nan(array, "weights", fix="Leave these queries out.")
+def _weights(weights: Any, where: str) -> Floats:
+    array = as_numeric(weights, where).astype(np.float64)
+    refuse_nan(array, where, fix="Leave these queries out.")
     if not (np.isfinite(array) & (array > 0)).all():
         fix = "Leave queries out that do not count."
-        raise InputError("weights must be finite and above 0", where="weights", fix=fix)
+        raise InputError("weights must be finite and above 0", where=where, fix=fix)
     return array
+
+
+_KINDS: dict[str, Callable[[Any, str], AnyArray]] = {"cluster": _clusters, "weights": _weights}

@@ -72,8 +72,17 @@ class Lists(Sample):
             grades = own.grades[np.lexsort((-own.grades, np.repeat(own.query, own.positives)))]
         relevant, candidates = own.relevant[first], own.candidates[first]
         n = np.arange(len(first))
-        alike = Counts(n, np.zeros_like(n), candidates, relevant, candidates, relevant, grades=grades, lists=True)
-        alike = replace(alike, depth=own.depth)
+        alike = Counts(
+            above=np.zeros_like(n),
+            beside=candidates - relevant,
+            positives=relevant,
+            candidates=candidates,
+            relevant=relevant,
+            owner=n,
+            grades=grades,
+            depth=own.depth,
+            lists=True,
+        )
         return replace(self, group=None, groups=1, cluster=None, counts=alike, **merged(self, place, len(first)))
 
     # ---- per query
@@ -89,7 +98,7 @@ class Lists(Sample):
         above, length, positives = self.counts.above, self.counts.length, self.counts.positives
         if not self.settled:
             return above, length, positives
-        return above + (length - positives if self.ties == "pessimistic" else 0), positives, positives
+        return above + (self.counts.beside if self.ties == "pessimistic" else 0), positives, positives
 
     def _near(self, k: int) -> tuple[Ints, Whole, Whole, Whole]:
         """The runs of which a positive may be among the first k places, and their span."""

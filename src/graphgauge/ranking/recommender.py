@@ -79,12 +79,6 @@ def recommend(
     of = Numbering(scorer.queries, scorer.entities, labels.ids, every, "user", "item")
     right, left_out = Sets.read(test, of, "test"), Sets.read(known, of, "known")
     right.refuse_common(left_out, "test", "item {entity} of user {row} is known, too", "Leave it out of one of them.")
-    queries = EntityQueries(
-        scorer,
-        Task(right, left_out),
-        labels,
-        lists=True,
-        minus_inf=minus_inf,
-        catalog=Catalog.of(catalog, scorer.entities),
-    )
+    task = Task(right, left_out, lists=True)
+    queries = EntityQueries(scorer, task, labels, minus_inf, Catalog.of(catalog, scorer.entities))
     return evaluate(queries, k=k, ties=ties, metrics=metrics, confidence=confidence)

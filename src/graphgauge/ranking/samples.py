@@ -23,6 +23,8 @@ from graphgauge.stats.errors import Clusters, Spread, spread
 
 # Of a query at each end: single queries reach the ends of shares and reciprocal ranks, but hardly the last rank.
 AT_ENDS = 0.05
+# Queries that are tallied at once, so that they stay in the cache.
+_CACHED = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +208,7 @@ class Ranks(Sample):
             over="queries",
             unit="positive" if counts.lists else "query",
             greater=(counts.above - counts.ahead).astype(np.int64),
-            equal=(counts.length - counts.positives).astype(np.int64),
+            equal=counts.beside.astype(np.int64),
             candidates=(counts.candidates - counts.relevant + 1)[query].astype(np.int64),
             shared=counts.pooled,
         )
@@ -321,12 +323,15 @@ def merged(sample: Sample, place: Ints, cells: int) -> dict[str, Any]:
 
 def _folded(counts: Counts, codes: Ints | None) -> tuple[list[Ints], Ints]:
     """The distinct (group, greater, equal, candidates) of queries with one positive, sorted, and how many have each."""
-    greater, equal, candidates = counts.above, counts.length - np.int32(1), counts.candidates
+    greater, equal, candidates = counts.above, counts.beside, counts.candidates
     n = len(greater)
     one_length = n > 0 and candidates.strides[0] == 0
     if codes is None and counts.count is None and one_length and int(candidates[0]) ** 2 <= n:
         side = int(candidates[0])
-        table = np.bincount(greater * np.int32(side) + equal, minlength=side * side)
+        table = np.zeros(side * side, np.int64)
+        for start in range(0, n, _CACHED):
+            part = slice(start, start + _CACHED)
+            table += np.bincount(greater[part] * np.int32(side) + equal[part], minlength=len(table))
         cells = np.flatnonzero(table)
         greater, equal = np.divmod(cells, side)
         return [greater, equal, np.full(len(cells), side)], table[cells]

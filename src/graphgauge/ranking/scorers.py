@@ -1,26 +1,29 @@
-"""What scores a block of queries against all entities: a matrix, a function, or embeddings, and counts in it.
+"""What scores queries against all entities, a block of them at a time: a matrix, a function, or embeddings (`exact`).
 
-A scorer has `queries` and `entities` (their numbers) and `block(rows)`, which scores some queries. A block counts, for
-targets of its rows, the candidates with higher and with equal scores among all entities but those to leave out.
+In a block a mask says which entities are candidates. What is asked of a block is where its targets stand among them,
+and which candidates come first.
 """
 
 from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from graphgauge import _core
-from graphgauge.core.arrays import AnyArray, as_numeric, is_cuda, is_tensor, refuse_nan, require_shape
+from graphgauge.core.arrays import as_numeric, is_cuda, is_tensor, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.threads import threads_for
-from graphgauge.core.types import Floats, Ints
+from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.kernels.dtypes import exact, working_dtype
 from graphgauge.ranking import device
+from graphgauge.ranking.counts import Counts, Met
+from graphgauge.ranking.flat import count_lists
 from graphgauge.ranking.scores import forget
 from graphgauge.ranking.sets import Sets
 from graphgauge.ranking.tops import entries
@@ -28,24 +31,40 @@ from graphgauge.ranking.tops import entries
 # Embeddings or other rows: an array, a tensor, or a tuple of them, as the real and imaginary parts of ComplEx.
 Rows = Any
 Function = Callable[[Rows, Rows], Any]
-# Scores that are gathered at once, so that they stay in the cache.
-_GATHERED = 1 << 20
+Top = tuple[Ints, Ints, Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is asked of some queries: their targets, one row of sets each, and what is left out of the candidates.
+    """What is asked of some queries: their targets, and what is left out of the candidates, which has no targets.
 
-    `left_out` has no targets. `allowed`, if there is one, has the only candidates, targets among them.
+    `allowed`, if there is one, has the only candidates, targets among them. With several targets (`lists`) a target is
+    a candidate beside the others; a single one is compared with the wrong answers.
     """
 
     targets: Sets
     left_out: Sets
     allowed: Sets | None = None
+    lists: bool = False
 
     def take(self, rows: Any) -> Task:
         allowed = None if self.allowed is None else self.allowed.take(rows)
-        return Task(self.targets.take(rows), self.left_out.take(rows), allowed)
+        return Task(self.targets.take(rows), self.left_out.take(rows), allowed, self.lists)
+
+    def others(self) -> Mask:
+        """Which entities are candidates of each query beside its targets."""
+        mask = np.full((len(self.targets), self.targets.entities), self.allowed is None)
+        if self.allowed is not None:
+            mask[self.allowed.rows, self.allowed.values] = True
+        mask[self.left_out.rows, self.left_out.values] = False
+        mask[self.targets.rows, self.targets.values] = False
+        return mask
+
+    def candidates(self) -> Mask:
+        """Which entities are candidates of each query, targets among them."""
+        mask = self.others()
+        mask[self.targets.rows, self.targets.values] = True
+        return mask
 
 
 class Tasks(Protocol):
@@ -56,20 +75,6 @@ class Tasks(Protocol):
     def take(self, rows: Any) -> Task: ...
 
 
-@dataclass(frozen=True, eq=False)
-class Places:
-    """Of each target: candidates with higher scores, with the same (itself too), and its score in float64.
-
-    Of each query: its candidates, and how many of them are at −inf.
-    """
-
-    above: Ints
-    level: Ints
-    own: Floats
-    candidates: Ints
-    lowest: Ints
-
-
 class Scorer(ABC):
     """Scores of queries against all entities."""
 
@@ -77,11 +82,11 @@ class Scorer(ABC):
     entities: int
 
     @abstractmethod
-    def places(self, rows: Any, task: Task) -> Places:
+    def counts(self, rows: Ints, task: Task, minus_inf: str | None) -> Counts:
         """Where the targets of some queries stand."""
 
     @abstractmethod
-    def top(self, rows: Any, task: Task, k: int) -> tuple[Ints, Ints, Floats]:
+    def top(self, rows: Ints, task: Task, k: int) -> Top:
         """Row, entity and score of the first k candidates of some queries, and of all that tie with the last."""
 
 
@@ -96,13 +101,13 @@ class Matrix(Scorer):
         require_shape(self._scores, (None, None), "scores", "A matrix (queries, entities), or embeddings of both.")
         self.queries, self.entities = self._scores.shape
 
-    def places(self, rows: Any, task: Task) -> Places:
-        places = places_in(self._scores[rows], task, "scores")
+    def counts(self, rows: Ints, task: Task, minus_inf: str | None) -> Counts:
+        found = counted(self._scores[in_a_row(rows)], task, rows, minus_inf, "scores")
         forget(self._scores)
-        return places
+        return found
 
-    def top(self, rows: Any, task: Task, k: int) -> tuple[Ints, Ints, Floats]:
-        return _top_of(as_numeric(self._scores[rows], "scores"), task, k)
+    def top(self, rows: Ints, task: Task, k: int) -> Top:
+        return _top(as_numeric(self._scores[in_a_row(rows)], "scores"), task, k)
 
 
 class FunctionOf(Scorer):
@@ -115,137 +120,102 @@ class FunctionOf(Scorer):
         self._function = function
         self.queries, self.entities = _length(self._queries, "queries"), _length(self._entities, "entities")
 
-    def places(self, rows: Any, task: Task) -> Places:
-        return places_in(self._block(rows, len(task.targets)), task, "score")
+    def counts(self, rows: Ints, task: Task, minus_inf: str | None) -> Counts:
+        return counted(self._block(rows), task, rows, minus_inf, "score")
 
-    def top(self, rows: Any, task: Task, k: int) -> tuple[Ints, Ints, Floats]:
-        return _top_of(as_numeric(self._block(rows, len(task.targets)), "score"), task, k)
+    def top(self, rows: Ints, task: Task, k: int) -> Top:
+        return _top(as_numeric(self._block(rows), "score"), task, k)
 
-    def _block(self, rows: Any, count: int) -> Any:
+    def _block(self, rows: Ints) -> Any:
         torch = sys.modules.get("torch") if _has_tensors(self._queries, self._entities) else None
         try:
             with nullcontext() if torch is None else torch.no_grad():
-                block = self._function(_cut(self._queries, rows), self._entities)
+                block = self._function(_cut(self._queries, in_a_row(rows)), self._entities)
         except (Exception, SystemExit) as error:
             what = " ".join(f"{type(error).__name__}: {error}".split())
             fix = "It takes a block of queries and all entities."
             raise InputError(f"the function failed ({what:.200})", where="score", fix=fix) from error
         scores = block if is_cuda(block) else as_numeric(block, "score")
-        require_shape(scores, (count, self.entities), "score", "It returns one row per query.")
+        require_shape(scores, (len(rows), self.entities), "score", "It returns one row per query.")
         return scores
+
+
+def in_a_row(rows: Ints) -> Any:
+    """Rows as a slice if they follow each other, so that arrays are not copied."""
+    follow = len(rows) > 0 and int(rows[-1] - rows[0]) == len(rows) - 1 and bool((np.diff(rows) == 1).all())
+    return slice(int(rows[0]), int(rows[-1]) + 1) if follow else rows
 
 
 # ---- in a block of scores
 
 
-def _top_of(scores: AnyArray, task: Task, k: int) -> tuple[Ints, Ints, Floats]:
-    row, column = entries(scores, task.left_out, task.allowed, k)
+def counted(block: Any, task: Task, rows: Ints, minus_inf: str | None, where: str) -> Counts:
+    """Where the targets of each row of a block of scores stand; `rows` are the numbers of its queries."""
+    if task.lists:
+        return _counted_lists(as_numeric(block, where), task, rows, minus_inf, where)
+    targets, others = task.targets, task.others()
+    if is_cuda(block):
+        own = device.gathered(block, targets.rows, targets.values)
+        found = device.rank_counts(own, block.detach(), others, exact=True)
+    else:
+        scores = _countable(block)
+        own = scores[targets.rows, targets.values]
+        found = _core.rank_counts(own, scores, others, threads=threads_for(scores.size))
+    above, equal, missing, lowest, negatives = found
+    unscored = missing + (own != own)
+    if unscored.any():
+        raise _is_nan(int(unscored.sum()), int(negatives.sum()) + len(own), rows[np.argmax(unscored > 0)], where)
+    met = _met_lowest(lowest, own, targets, rows, minus_inf)
+    return Counts.from_ranks(above, equal, negatives + 1 - (lowest if met.excluded else 0), met=met)
+
+
+def _counted_lists(scores: AnyArray, task: Task, rows: Ints, minus_inf: str | None, where: str) -> Counts:
+    inside, targets = task.candidates(), task.targets
+    size, right = np.count_nonzero(inside, axis=1), np.zeros(inside.shape, bool)
+    right[targets.rows, targets.values] = True
+    flat, right = scores[inside], right[inside]
+    end = np.cumsum(size)
+    if (flat != flat).any():
+        missing = np.flatnonzero(flat != flat)
+        raise _is_nan(len(missing), len(flat), rows[np.searchsorted(end, missing[0], side="right")], where)
+    at_end = np.flatnonzero(np.isneginf(flat) & ~right)
+    lowest = np.bincount(np.searchsorted(end, at_end, side="right"), minlength=len(size))
+    met = _met_lowest(lowest, scores[targets.rows, targets.values], targets, rows, minus_inf)
+    counts = replace(count_lists(flat, right, end - size, size), met=met)
+    return replace(counts, candidates=size - lowest) if met.excluded else counts
+
+
+def _is_nan(count: int, of: int, row: int, where: str) -> InputError:
+    what = f"{count} of {of} values are NaN, the first for query {row}"
+    return InputError(what, where=where, fix="Repair the model.")
+
+
+def _met_lowest(lowest: AnyArray, own: AnyArray, targets: Sets, rows: Ints, minus_inf: str | None) -> Met:
+    """What candidates at −inf mean, as `minus_inf` says."""
+    total = int(lowest.sum(dtype=np.int64))
+    if minus_inf == "rank":
+        return Met(lowest=total)
+    wrong = np.isneginf(own)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        what = f"the right answer {targets.values[first]} of query {rows[targets.rows[first]]} scores −inf"
+        raise InputError(what, where="scores", fix='Filter no answers, or say minus_inf="rank".')
+    if total and minus_inf is None:
+        what = f"{total} candidates score −inf, the first in row {rows[np.argmax(lowest > 0)]}"
+        fix = 'Say minus_inf="exclude" if they are no candidates, or "rank" if that is their score.'
+        raise InputError(what, where="scores", fix=fix)
+    return Met(excluded=total)
+
+
+def _countable(scores: AnyArray) -> AnyArray:
+    """Scores in a type that is counted."""
+    half = scores.dtype == np.float16
+    return np.require(scores, None, ("C", "A")) if half else exact(scores, working_dtype(scores.dtype))
+
+
+def _top(scores: AnyArray, task: Task, k: int) -> Top:
+    row, column = entries(scores, task.candidates(), k)
     return row, column, scores[row, column].astype(np.float64)
-
-
-def places_in(block: Any, task: Task, where: str) -> Places:
-    """Where the targets of each row of a matrix of scores stand among the other entities."""
-    scores = _OnDevice(block) if is_cuda(block) else _OnHost(block)
-    targets, away, size = task.targets, task.left_out, task.targets.sizes
-    own = scores.at(targets.rows, targets.values)
-    if task.allowed is not None:
-        return _among(scores, task, own, where)
-    first = own[targets.offsets[:-1]]
-    above, level, missing, lowest = (each.astype(np.int64) for each in scores.counts(first))
-    if missing.any():
-        row = int(np.argmax(missing > 0))
-        what = f"{missing.sum()} of {missing.size * away.entities} values are NaN, the first in row {row} of a block"
-        raise InputError(what, where=where, fix="Repair the model.")
-    if (size > 1).any():
-        above, level = scores.levels(targets, own)
-    # What is left out was counted with the others.
-    out = scores.at(away.rows, away.values)
-    lowest = lowest - np.bincount(away.rows[np.isneginf(out)], minlength=len(size))
-    for part, query in _parts_of(away.sizes[targets.rows]):
-        values = away.take(targets.rows[part])
-        scored = out[
-            np.repeat(away.offsets[targets.rows[part]] - values.offsets[:-1], values.sizes) + np.arange(len(query))
-        ]
-        mine = own[part][query]
-        above[part] -= np.bincount(query[scored > mine], minlength=len(values))
-        level[part] -= np.bincount(query[scored == mine], minlength=len(values))
-    return Places(above, level, own.astype(np.float64), away.entities - away.sizes, lowest)
-
-
-def _among(scores: _OnHost | _OnDevice, task: Task, own: AnyArray, where: str) -> Places:
-    """The same among the allowed candidates only."""
-    assert task.allowed is not None
-    among = task.allowed.without(task.left_out)
-    values = scores.at(among.rows, among.values)
-    refuse_nan(values, where, fix="Repair the model.")
-    rows = task.targets.rows
-    above, level = np.zeros((2, len(rows)), np.int64)
-    for part, query in _parts_of(among.sizes[rows]):
-        begin, size = among.offsets[rows[part]], among.sizes[rows[part]]
-        ends = np.append(0, np.cumsum(size))
-        inside = values[np.repeat(begin - ends[:-1], size) + np.arange(len(query))]
-        mine = own[part][query]
-        above[part] = np.bincount(query[inside > mine], minlength=len(size))
-        level[part] = np.bincount(query[inside == mine], minlength=len(size))
-    lowest = np.bincount(among.rows[np.isneginf(values)], minlength=len(among))
-    return Places(above, level, own.astype(np.float64), among.sizes, lowest)
-
-
-def _parts_of(sizes: Ints) -> list[tuple[slice, Ints]]:
-    """Rows of these sizes in parts that fit in the cache, with the row of each element, counted within its part."""
-    ends = np.cumsum(sizes)
-    parts, start = [], 0
-    while start < len(sizes):
-        before = int(ends[start] - sizes[start])
-        stop = max(int(np.searchsorted(ends, before + _GATHERED, side="right")), start + 1)
-        parts.append((slice(start, stop), np.repeat(np.arange(stop - start), sizes[start:stop])))
-        start = stop
-    return parts
-
-
-class _OnHost:
-    """A block of scores in memory."""
-
-    def __init__(self, scores: AnyArray) -> None:
-        kind = scores.dtype
-        known = kind in (np.float16, np.float32, np.float64, np.int32, np.int64, np.uint64)
-        self._scores = np.require(scores, kind if known else np.result_type(kind, np.int32), ("C", "A"))
-
-    def at(self, rows: Ints, columns: Ints) -> AnyArray:
-        picked: AnyArray = self._scores[rows, columns]
-        return picked
-
-    def counts(self, own: AnyArray) -> Sequence[AnyArray]:
-        """In each row, scores above one of its own, equal to it, NaN and −inf."""
-        counted: Sequence[AnyArray] = _core.rank_counts(own, self._scores, threads=threads_for(self._scores.size))
-        return counted[:4]
-
-    def levels(self, targets: Sets, own: AnyArray) -> tuple[Ints, Ints]:
-        """In the row of each target, scores above it and equal to it."""
-        width = self._scores.shape[1]
-        flat = (self._scores.astype(np.float32) if self._scores.dtype == np.float16 else self._scores).reshape(-1)
-        begin, size = np.arange(len(targets)) * width, np.full(len(targets), width)
-        places, above, level = _core.list_places(
-            flat, begin, size, targets.rows * width + targets.values, targets.offsets, threads=threads_for(flat.size)
-        )
-        back = np.argsort(places)  # they come best first, and targets are sorted by row and entity
-        return above[back], level[back]
-
-
-class _OnDevice:
-    """A block of scores on a device."""
-
-    def __init__(self, scores: Any) -> None:
-        self._scores = scores.detach()
-
-    def at(self, rows: Ints, columns: Ints) -> AnyArray:
-        return device.gathered(self._scores, rows, columns)
-
-    def counts(self, own: AnyArray) -> Sequence[AnyArray]:
-        return device.rank_counts(own, self._scores, exact=True)[:4]
-
-    def levels(self, targets: Sets, own: AnyArray) -> tuple[Ints, Ints]:
-        return device.rank_counts(own, self._scores, rows=targets.rows, exact=True)[:2]
 
 
 # ---- rows of any kind

@@ -42,14 +42,57 @@ _CACHED, _MAPPED = 1 << 18, 1 << 24
 def from_scores(
     pos_scores: Any,
     neg_scores: Any,
-    about: Mapping[str, Any],
     *,
-    mask: Any,
-    negatives: Any,
-    minus_inf: str,
-    nan: str,
+    mask: Any = None,
+    negatives: Any = None,
+    ids: Any = None,
+    groups: Mapping[str, Any] | None = None,
+    cluster: Any = None,
+    weights: Any = None,
+    minus_inf: str = "rank",
+    nan: str = "raise",
 ) -> Queries:
-    """What `Queries.from_scores` describes; `about` are ids, groups, cluster and weights."""
+    """One positive per query with negatives of its own, or one pool of negatives for all.
+
+    Parameters
+    ----------
+    pos_scores
+        Scores (n,) of the positives, higher is better: NumPy, torch or a list.
+    neg_scores
+        Those of their negatives: a matrix (n, k); a list of n arrays, as TGB's evaluators take; a pair
+        `(values, offsets)`, where those of query i are `values[offsets[i] : offsets[i + 1]]`; or one pool (m,) that all
+        positives share, as in OGB.
+    mask
+        Which cells of a matrix are negatives.
+    negatives
+        The negatives that were scored, as `ranking.negatives` drew them: their mask is used, and results name them, so
+        that methods are compared on the same negatives only.
+    ids
+        Names of the queries, by which evaluations are compared.
+    groups
+        Labels per query to break results down by, `{"relation": …}`.
+    cluster
+        Labels; queries with the same one (head and tail of a triple) err together.
+    weights
+        How much each query counts, above 0.
+    minus_inf
+        What a negative at −inf is: a candidate (`rank`), or left out (`exclude`).
+    nan
+        `raise`, or `omit`: a NaN positive drops the query, a NaN negative the candidate, and if all negatives are NaN
+        the query; all are counted.
+
+    Returns
+    -------
+    Queries
+        For `evaluate` and `evaluate_until`.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> queries = ranking.Queries.from_scores([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]])
+    >>> ranking.evaluate(queries)["mrr"].value
+    0.75
+    """
     one_of("minus_inf", minus_inf, MINUS_INF)
     nan_policy(nan)
     if pos_scores is None or neg_scores is None:
@@ -72,7 +115,7 @@ def from_scores(
     if offsets is not None and mask is not None:
         raise OptionError("only a matrix of negatives takes a mask", fix="Leave out what is masked.").about("mask")
     neg = neg_scores if is_cuda(neg_scores) else as_numeric(neg_scores, "neg_scores", ragged=_RAGGED)
-    labels = Labels.given(len(pos), **about)
+    labels = Labels.given(len(pos), ids=ids, groups=groups, cluster=cluster, weights=weights)
     if offsets is None and neg.ndim == 1 and drawn is None:
         if mask is not None:
             raise OptionError("one pool of negatives takes no mask", fix="Leave out what is masked.").about("mask")
@@ -201,35 +244,19 @@ class ScoreQueries(Queries):
 
     def pool(self) -> Pooled:
         """All scores together, without those that counting leaves out."""
-        counts, _ = self.count_rows(slice(0, self.n))  # refuses NaN, if so asked
-        whole = self._part(slice(0, self.n))
-        pos, neg = as_numeric(whole.pos, "pos_scores"), as_numeric(whole.neg, "neg_scores")
-        use = None if whole.mask is None else as_numeric(whole.mask, "mask")
+        counts, kept = self.count_rows(slice(0, self.n))  # refuses NaN, if so asked
+        pos, neg = as_numeric(self.pos, "pos_scores"), as_numeric(self.neg, "neg_scores")
+        left = np.ones(self.n, bool) if kept is None else kept
+        owned = left[:, None] if neg.ndim == 2 else np.repeat(left, np.diff(self.offsets))
+        use = owned if self.mask is None else owned & as_numeric(self.mask, "mask")
         if counts.met.omitted:
-            use = ~np.isnan(neg) if use is None else use & ~np.isnan(neg)
+            use = use & ~np.isnan(neg)
         if counts.met.excluded:
-            use = ~np.isneginf(neg) if use is None else use & ~np.isneginf(neg)
-        lengths, left = self._lengths(use), ~(pos != pos)
-        if counts.met.emptied:
-            left &= (lengths > 0) | (self._lengths(None) == 0)
-        if not left.all():
-            used = np.broadcast_to(left[:, None], neg.shape) if neg.ndim == 2 else np.repeat(left, self._lengths(None))
-            use = used if use is None else use & used
-        flat = neg.reshape(-1) if use is None else neg[use]
+            use = use & ~np.isneginf(neg)
+        flat = neg.reshape(-1) if use.all() else neg[np.broadcast_to(use, neg.shape)]
         cluster = None if self.labels.cluster is None else self.labels.cluster[left]
-        offsets = np.concatenate([[0], np.cumsum(lengths[left])])
+        offsets = np.concatenate([[0], np.cumsum(counts.candidates - 1, dtype=np.int64)])
         return Pooled(pos[left], flat, offsets, cluster, "queries" if cluster is None else "clusters")
-
-    def _lengths(self, use: Mask | None) -> Ints:
-        """How many negatives each query has, of all or of those in use."""
-        if self.offsets is not None:
-            if use is None:
-                return np.diff(self.offsets)
-            return np.diff(np.concatenate([[0], np.cumsum(use)])[self.offsets])
-        if use is None:
-            return np.full(self.n, self.neg.shape[1])
-        lengths: Ints = np.sum(use, axis=1, dtype=np.int64)
-        return lengths
 
     def _part(self, rows: Rows) -> ScoreQueries:
         """The scores of some queries, as views where the rows follow each other."""

@@ -25,6 +25,74 @@ from graphgauge.ranking.tops import TopItems
 _LISTS = "One row of items per query, best first; −1 marks unfilled places at the end."
 
 
+def from_topk(
+    indices: Any,
+    targets: Any,
+    *,
+    known: Any = None,
+    n_items: int | None = None,
+    catalog: Any = None,
+    names: Any = None,
+    groups: Mapping[str, Any] | None = None,
+    cluster: Any = None,
+    weights: Any = None,
+    ids: Any = None,
+) -> Queries:
+    """Lists of the first items of each query, best first, as FAISS, recommenders and search engines return them.
+
+    Parameters
+    ----------
+    indices
+        Items (q, length), −1 for unfilled places at the end; a list of arrays; or a run `{query: {document: score}}`,
+        as ranx and ir_measures take it.
+    targets
+        The right items of each query: a number each (q,), or sets as in `from_embeddings`; of a run its judgements,
+        `{query: {document: grade}}`.
+    known
+        Items of training, as sets: no candidates. Those in a list are passed over and counted.
+    n_items
+        The number of items, for chance levels; by default that of `catalog`, or the largest that occurs, plus one.
+    catalog
+        A `Catalog`, for `coverage@k` and the other metrics of what is recommended.
+    names
+        The names of the items in order, if lists name them.
+    groups, cluster, weights, ids
+        As in `from_scores`.
+
+    Returns
+    -------
+    Queries
+        For `evaluate`.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> ev = ranking.evaluate(ranking.Queries.from_topk([[3, 1], [2, 0]], [1, 2], n_items=5), k=2)
+    >>> ev["recall@2"].value, ev["mrr_first@2"].value
+    (1.0, 0.75)
+    """
+    about = {"ids": ids, "groups": groups, "cluster": cluster, "weights": weights}
+    if isinstance(indices, Mapping):
+        if catalog is not None or known is not None or names is not None:
+            fix = "Leave them out, or pass lists of item numbers."
+            raise OptionError("a run takes no catalog, known and names", fix=fix)
+        return _from_run(indices, targets, n_items, about)
+    shop = Catalog.of(catalog)
+    n_items = shop.items if n_items is None and shop is not None else n_items
+    every = None if names is None else as_labels(names, "names")
+    values, offsets = _lists(indices, every)
+    queries = len(offsets) - 1
+    labels = Labels.given(queries, **about)
+    count = _items(n_items, every, values, targets, known)
+    if values.size and int(values.max()) >= count:
+        raise InputError(f"item {values.max()} is not among the {count} items", where="indices")
+    of = Numbering(queries, count, labels.ids, every, entity="item")
+    right, left_out = Sets.read(targets, of, "targets"), Sets.read(known, of, "known")
+    fix = "Leave it out of the targets or out of known=."
+    right.refuse_common(left_out, "targets", "item {entity} of query {row} is known", fix)
+    return TopQueries(values, offsets, right, left_out, labels, catalog=Catalog.of(shop, count))
+
+
 class TopQueries(Queries):
     """Lists `values[offsets[i] : offsets[i + 1]]` of items, of which the first `depth` places of all are known.
 
@@ -96,12 +164,12 @@ class TopQueries(Queries):
         positives = np.append(np.ones(len(place), np.int64), (targets.sizes - hits)[left])
         order = np.lexsort((above, run_query))
         counts = Counts(
-            query=run_query[order],
             above=above[order],
-            length=positives[order],
+            beside=np.zeros(len(order), np.int64),
             positives=positives[order],
             candidates=np.maximum(self._candidates[asked], behind + targets.sizes - hits),
             relevant=targets.sizes,
+            owner=run_query[order],
             grades=self._ordered_grades(asked, targets, query[right], item[right]),
             met=self._met + Met(unanswered=len(has) - len(asked)),
             depth=self.depth,
@@ -119,38 +187,6 @@ class TopQueries(Queries):
         rank = np.full(len(keys), len(item))
         rank[np.searchsorted(keys, listed)] = np.arange(len(item))
         return grades[np.lexsort((-grades, rank, targets.rows))]
-
-
-def from_topk(
-    indices: Any,
-    targets: Any,
-    about: Mapping[str, Any],
-    *,
-    known: Any,
-    n_items: int | None,
-    catalog: Any,
-    names: Any,
-) -> TopQueries:
-    """What `Queries.from_topk` describes; `about` are ids, groups, cluster and weights."""
-    if isinstance(indices, Mapping):
-        if catalog is not None or known is not None or names is not None:
-            fix = "Leave them out, or pass lists of item numbers."
-            raise OptionError("a run takes no catalog, known and names", fix=fix)
-        return _from_run(indices, targets, n_items, about)
-    shop = Catalog.of(catalog)
-    n_items = shop.items if n_items is None and shop is not None else n_items
-    every = None if names is None else as_labels(names, "names")
-    values, offsets = _lists(indices, every)
-    queries = len(offsets) - 1
-    labels = Labels.given(queries, **about)
-    count = _items(n_items, every, values, targets, known)
-    if values.size and int(values.max()) >= count:
-        raise InputError(f"item {values.max()} is not among the {count} items", where="indices")
-    of = Numbering(queries, count, labels.ids, every, entity="item")
-    right, left_out = Sets.read(targets, of, "targets"), Sets.read(known, of, "known")
-    fix = "Leave it out of the targets or out of known=."
-    right.refuse_common(left_out, "targets", "item {entity} of query {row} is known", fix)
-    return TopQueries(values, offsets, right, left_out, labels, catalog=Catalog.of(shop, count))
 
 
 def _from_run(run: Mapping[Any, Any], relevance: Any, n_items: int | None, about: Mapping[str, Any]) -> TopQueries:

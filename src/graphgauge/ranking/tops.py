@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphgauge.core.types import AnyArray, Floats, Ints
-from graphgauge.ranking.sets import Sets
+from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,36 +39,34 @@ class TopItems:
     def placed(cls, query: Ints, item: Ints, score: Floats, candidates: Ints, k: int) -> TopItems:
         """From entries that include all candidates of the first k places: those that can be among them."""
         order = np.lexsort((item, -score, query))
-        query, item, score = query[order], item[order], score[order]
-        place = np.arange(len(order))
-        new_query = np.append(True, query[1:] != query[:-1])[: len(order)]
-        new_run = new_query | np.append(True, score[1:] != score[:-1])[: len(order)]
-        first = np.maximum.accumulate(np.where(new_run, place, 0))
-        start = first - np.maximum.accumulate(np.where(new_query, place, 0))
-        run = np.cumsum(new_run) - 1
-        length = np.bincount(run)[run] if len(run) else run
+        query, item = query[order], item[order]
+        run, first, size, start = runs_of(query, score[order])
+        start, length = start[run], size[run]
         kept = start < k
         return cls(query[kept], item[kept], start[kept], length[kept], candidates)
 
 
-def entries(
-    scores: AnyArray, left_out: Sets, allowed: Sets | None, k: int, slack: Floats | float = 0.0
-) -> tuple[Ints, Ints]:
-    """Row and column of scores at or above the k-th of their row, or less by twice `slack`, among the candidates."""
+def runs_of(row: Ints, score: AnyArray) -> tuple[Ints, Ints, Ints, Ints]:
+    """Runs of equal scores, of entries in order of their row and then score.
+
+    The run of each entry; the first entry of each run, its size, and how many entries of its row are before it.
+    """
+    new = np.ones(len(row), bool)
+    new[1:] = (row[1:] != row[:-1]) | (score[1:] != score[:-1])
+    first = np.flatnonzero(new)
+    size = np.diff(np.append(first, len(row)))
+    return np.cumsum(new) - 1, first, size, first - np.searchsorted(row, row[first])
+
+
+def entries(scores: AnyArray, candidates: Mask, k: int, slack: Floats | float = 0.0) -> tuple[Ints, Ints]:
+    """Row and column of candidates whose score is at least the k-th best of their row, or less by twice `slack`."""
     block = np.array(scores, np.float64 if scores.dtype.kind != "f" or scores.dtype.itemsize == 8 else np.float32)
-    block[left_out.rows, left_out.values] = -np.inf
-    if allowed is not None:
-        outside = np.ones(block.shape, bool)
-        outside[allowed.rows, allowed.values] = False
-        block[outside] = -np.inf
+    block[~candidates] = -np.inf
     rows, width = block.shape
     if not rows or not width:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     place = max(width - k, 0)
     kth = np.partition(block, place, axis=1)[:, place]
     least = kth.astype(np.float64) - 2 * np.broadcast_to(slack, rows)
-    row, column = np.divmod(np.flatnonzero(block >= least[:, None]), width)
-    kept = ~left_out.contain(row, column)
-    if allowed is not None:
-        kept &= allowed.contain(row, column)
-    return row[kept], column[kept]
+    row, column = np.nonzero((block >= least[:, None]) & candidates)
+    return row, column

@@ -29,6 +29,90 @@ _MODEL = (
 )
 
 
+def from_triples(
+    model: Any,
+    test: Any,
+    *,
+    known: Any = None,
+    score: str | None = None,
+    sides: Sequence[str] = ("head", "tail"),
+    entities: int | None = None,
+    candidates: Mapping[str, Any] | None = None,
+    names: Any = None,
+    groups: Mapping[str, Any] | None = None,
+    cluster: Any = None,
+    weights: Any = None,
+) -> Queries:
+    """The heads and tails of test triples among all entities; broken down by `side` and `relation`.
+
+    The queries of one triple are one cluster. Triples are an array (n, 3) of head, relation and tail, a frame with
+    these columns, a TriplesFactory of PyKEEN, or a list of these.
+
+    Parameters
+    ----------
+    model
+        Embeddings (entities, relations) with `score`; a model with `predict_t` and `predict_h`, as in PyKEEN; a
+        dictionary `{"tail": f, "head": g}` of such functions of pairs (head, relation) and (relation, tail), which
+        score all entities; or a function of heads, relations and tails that broadcasts, for tails (b, 1), (b, 1) and
+        (1, entities).
+    test
+        The triples to rank.
+    known
+        True triples, training and validation, whose answers are left out; those of `test` with them. None ranks
+        without a filter.
+    score
+        How embeddings are scored: `distmult`, or `l1` or `l2`, the distances of TransE.
+    sides
+        The ends that are asked for.
+    entities
+        The number of entities, if the model does not have it as `num_entities`.
+    candidates
+        The only candidates by relation, `{"tail": sets, "head": sets}`: one set per relation.
+    names
+        (entity names, relation names) in order, or a TriplesFactory, if triples name them.
+    groups, cluster, weights
+        As in `from_scores`, one per triple.
+
+    Returns
+    -------
+    Queries
+        For `evaluate` and `evaluate_until`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import ranking
+    >>> model = np.eye(3), np.ones((1, 3))
+    >>> queries = ranking.Queries.from_triples(model, np.array([[0, 0, 0], [1, 0, 2]]), score="distmult")
+    >>> round(ranking.evaluate(queries)["mrr"].value, 4)
+    0.7
+    """
+    chosen = (sides,) if isinstance(sides, str) else tuple(sides)
+    for side in chosen:
+        one_of("sides", side, SIDES)
+    if not chosen or len({*chosen}) < len(chosen):
+        raise OptionError("each side once, at least one", fix='For example sides=("head", "tail").')
+    by_name = TripleNames.of(names)
+    triples = triples_of(test, "test", by_name)
+    # Without known triples nothing is left out; with them the test triples are known, too.
+    others = triples.take(slice(0, 0))
+    if known is not None:
+        others = Edges.joined([triples_of(known, "known", by_name), triples])
+    rows = getattr(test, "mapped_triples", test)
+    ask = _asker(model, score, rows if is_tensor(rows) else triples.rows, entities)
+    for name, edges in (("test", triples), ("known", others)):
+        if edges.nodes > ask.count:
+            what = f"names the entity {edges.nodes - 1}, and entity numbers must be in 0 … {ask.count - 1}"
+            raise InputError(what, where=name, fix="Number entities from 0, or pass their number as entities=.")
+    by_side = _by_side(candidates, ask.count)
+    parts = []
+    for side in chosen:
+        turned = (triples, others) if side == "tail" else (triples.reversed, others.reversed)
+        tasks = Answers(*turned, ask.count, by_side.get(side))
+        parts.append(EntityQueries(ask.scorer(side), tasks, Labels(), "rank"))
+    return TripleQueries(parts, _labels(triples, chosen, {"groups": groups, "cluster": cluster, "weights": weights}))
+
+
 class TripleQueries(Queries):
     """The queries of all sides, one side after the other."""
 
@@ -70,45 +154,6 @@ class Answers:
         targets = self.targets.take(rows)
         known = self._known.take(self._question[rows]).without(targets)
         return Task(targets, known, None if self._allowed is None else self._allowed.take(self._relation[rows]))
-
-
-def from_triples(
-    model: Any,
-    test: Any,
-    about: Mapping[str, Any],
-    *,
-    known: Any,
-    score: str | None,
-    sides: Sequence[str],
-    entities: int | None,
-    candidates: Mapping[str, Any] | None,
-    names: Any,
-) -> TripleQueries:
-    """What `Queries.from_triples` describes; `about` are groups, cluster and weights."""
-    chosen = (sides,) if isinstance(sides, str) else tuple(sides)
-    for side in chosen:
-        one_of("sides", side, SIDES)
-    if not chosen or len({*chosen}) < len(chosen):
-        raise OptionError("each side once, at least one", fix='For example sides=("head", "tail").')
-    by_name = TripleNames.of(names)
-    triples = triples_of(test, "test", by_name)
-    # Without known triples nothing is left out; with them the test triples are known, too.
-    others = triples.take(slice(0, 0))
-    if known is not None:
-        others = Edges.joined([triples_of(known, "known", by_name), triples])
-    rows = getattr(test, "mapped_triples", test)
-    ask = _asker(model, score, rows if is_tensor(rows) else triples.rows, entities)
-    for name, edges in (("test", triples), ("known", others)):
-        if edges.nodes > ask.count:
-            what = f"names the entity {edges.nodes - 1}, and entity numbers must be in 0 … {ask.count - 1}"
-            raise InputError(what, where=name, fix="Number entities from 0, or pass their number as entities=.")
-    by_side = _by_side(candidates, ask.count)
-    parts = []
-    for side in chosen:
-        turned = (triples, others) if side == "tail" else (triples.reversed, others.reversed)
-        tasks = Answers(*turned, ask.count, by_side.get(side))
-        parts.append(EntityQueries(ask.scorer(side), tasks, Labels(), lists=False, minus_inf="rank"))
-    return TripleQueries(parts, _labels(triples, chosen, about))
 
 
 def _labels(triples: Edges, sides: Sequence[str], about: Mapping[str, Any]) -> Labels:
