@@ -12,10 +12,10 @@ TRIPLES = np.array([[0, 0, 1], [1, 1, 2], [2, 0, 3], [3, 1, 4]])
 
 
 SIGNATURES = {
-    "lists": ("graphgauge.ranking:evaluate",),
-    "topk": ("graphgauge.ranking:evaluate",),
-    "entities": ("graphgauge.ranking:evaluate",),
-    "triples": ("graphgauge.ranking:evaluate",),
+    "lists": ("graphgauge.ranking:evaluate", "graphgauge.ranking:Queries.from_lists"),
+    "topk": ("graphgauge.ranking:evaluate", "graphgauge.ranking:Queries.from_topk"),
+    "entities": ("graphgauge.ranking:evaluate", "graphgauge.ranking:Queries.from_embeddings"),
+    "triples": ("graphgauge.ranking:evaluate", "graphgauge.ranking:Queries.from_triples"),
     "until": ("graphgauge.ranking:evaluate_until",),
     "negatives": ("graphgauge.ranking:negatives",),
 }

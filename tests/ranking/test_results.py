@@ -14,8 +14,8 @@ from scipy import optimize, stats
 from graphgauge import Evaluation, ranking
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.evaluate import evaluation_of
 from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.queries import CountedQueries
 from graphgauge.ranking.samples import Ranks, exact_sum
 
 RANDOM = np.random.default_rng(0)
@@ -304,7 +304,7 @@ def test_near_chance_intervals_cover(queries: int, negatives: int, width: float)
     held, widths = [], []
     for own in ranks:
         counts = counted(own - 1, np.zeros_like(own), np.full_like(own, negatives + 1))
-        interval = evaluation_of(counts, metrics=["mrr"])["mrr"].interval
+        interval = ranking.evaluate(CountedQueries(counts), metrics=["mrr"])["mrr"].interval
         held.append(truth in interval)
         widths.append(interval.high - interval.low)
     assert np.mean(held) > 0.93 - 2 * math.sqrt(0.95 * 0.05 / 400)
@@ -315,14 +315,14 @@ def test_near_chance_intervals_cover(queries: int, negatives: int, width: float)
 def test_a_mean_of_few_ranks_has_no_interval_whatever_they_are(negatives: int) -> None:
     for ranks in (np.arange(1, 10), np.linspace(1, negatives, 9).astype(int)):
         counts = counted(ranks - 1, np.zeros(9, int), np.full(9, negatives + 1))
-        found = evaluation_of(counts, metrics=["mean_rank", "amri", "mrr"])
+        found = ranking.evaluate(CountedQueries(counts), metrics=["mean_rank", "amri", "mrr"])
         for key in ("mean_rank", "amri"):
             assert found[key].interval is None
             assert "an interval needs 10" in found[key].no_interval
         assert found["mrr"].interval is not None
     groups = {"side": np.r_[np.zeros(30, int), np.ones(9, int)]}
     counts = counted(np.arange(39) + 1, np.zeros(39, int), np.full(39, negatives + 1), groups=groups)
-    table = evaluation_of(counts, metrics=["mean_rank"]).by("side")
+    table = ranking.evaluate(CountedQueries(counts), metrics=["mean_rank"]).by("side")
     assert np.isnan(table["mean_rank.low"][:2]).tolist() == [False, True]
 
 
@@ -436,9 +436,9 @@ def test_a_group_has_the_interval_that_it_has_alone(ties: str, clustered: bool) 
     cluster = np.r_[0, 0, 1, 2, 3, 4, 4, 5, 6, 7, 8, 9, 9] if clustered else None
     counts = counted(greater, np.ones(13, np.int64), np.full(13, 1000), groups={"g": group}, cluster=cluster)
     options = {"ties": ties, "k": 500, "metrics": "all"}
-    table = evaluation_of(counts, **options).by("g")
+    table = ranking.evaluate(CountedQueries(counts), **options).by("g")
     for row in range(3):
-        for key, alone in evaluation_of(counts.take(group == row), **options).items():
+        for key, alone in ranking.evaluate(CountedQueries(counts.take(group == row)), **options).items():
             low, high = alone.interval or (np.nan, np.nan)
             found = table[key][row], table[f"{key}.low"][row], table[f"{key}.high"][row]
             assert found == pytest.approx((alone.value, low, high), nan_ok=True), key
@@ -527,10 +527,10 @@ def test_the_same_bits_in_any_order_and_split() -> None:
     scores, graded, ids = rng.integers(0, 30, 4000), rng.integers(0, 4, 4000), rng.integers(0, 300, 4000)
     for about in ({}, {"groups": labels["groups"]}, labels, {"weights": rng.random(900) + 0.1}):
         whole = ranking.Queries.from_scores(pos, neg, **about).count()
-        expected = evaluation_of(whole, metrics="all", ties="expected")
+        expected = ranking.evaluate(CountedQueries(whole), metrics="all", ties="expected")
         order = rng.permutation(900)
         parts = [whole.take(part) for part in np.split(order, [100, 101, 600])]
-        found = evaluation_of(Counts.join(parts), metrics="all", ties="expected")
+        found = ranking.evaluate(CountedQueries(Counts.join(parts)), metrics="all", ties="expected")
         assert {key: each.value for key, each in found.items()} == {key: each.value for key, each in expected.items()}
         for key, each in expected.items():
             if each.interval is not None:
@@ -538,7 +538,7 @@ def test_the_same_bits_in_any_order_and_split() -> None:
     lists = ranking.Queries.from_lists(scores, graded, ids).count()
     order = rng.permutation(len(lists.candidates))
     shuffled = Counts.join([lists.take(part) for part in np.array_split(order, 7)])
-    one, other = (evaluation_of(each, metrics="all") for each in (lists, shuffled))
+    one, other = (ranking.evaluate(CountedQueries(each), metrics="all") for each in (lists, shuffled))
     assert {key: each.value for key, each in one.items()} == {key: each.value for key, each in other.items()}
 
 
@@ -554,7 +554,7 @@ def test_folded_counts_have_the_same_results() -> None:
     pos, neg = np.round(POS), np.round(NEG)
     groups = {"side": np.arange(40) % 2}
     counts = ranking.Queries.from_scores(pos, neg, groups=groups).count()
-    whole, folded = (evaluation_of(each, metrics="all") for each in (counts, counts.fold()))
+    whole, folded = (ranking.evaluate(CountedQueries(each), metrics="all") for each in (counts, counts.fold()))
     assert folded.per_item is None
     for key in whole:
         assert repr(folded[key].value) == repr(whole[key].value)

@@ -187,7 +187,7 @@ def test_nothing_is_counted_twice(tmp_path: Path) -> None:
 def test_a_file_is_the_table_of_single_queries(tmp_path: Path) -> None:
     RankingState("a").update(POS, NEG, ids=np.arange(N)[::-1]).save(tmp_path / "a.npz")
     facts_, arrays = read_archive(tmp_path / "a.npz", "ranking")
-    assert facts_["shards"] == [["a", N]]
+    assert facts_["parts"] == [["a", N, None]]
     above = (POS[:, None] < NEG).sum(axis=1)
     assert arrays["above"].tolist() == above.tolist()
     assert arrays["ids"].tolist() == list(range(N))[::-1]

@@ -89,6 +89,17 @@ class Catalog:
         assert self.size is not None
         return self.size
 
+    @property
+    def samples(self) -> list[str]:
+        """The names of the samples that metrics need: the lists alone, or with something of the catalogue."""
+        parts = ("popularity", "categories", "embeddings")
+        return ["recommended", *(name for name in parts if getattr(self, name) is not None)]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics that are computed without being named."""
+        return [each.name for each in _ALL if each.needs[0] in self.samples]
+
     @cached_property
     def directions(self) -> Floats:
         """Embeddings of length 1."""
@@ -116,13 +127,12 @@ class Recommended(Sample):
     kept: int
 
     @classmethod
-    def samples(cls, top: TopItems, catalog: Catalog, kept: int) -> dict[str, Any]:
-        """The samples of metrics that need the lists alone, and of those that need something of the catalogue."""
+    def of(cls, top: TopItems, catalog: Catalog, kept: int) -> Recommended:
         beyond = top.item[top.item >= catalog.items]
         if len(beyond):
             raise InputError(f"item {beyond[0]} in a catalogue of {catalog.items} items", where="catalog", fix=_FIT)
         queries = len(top.candidates)
-        sample = cls(
+        return cls(
             ties="expected",
             count=np.ones(queries),
             items=np.ones(queries, np.int64),
@@ -135,8 +145,6 @@ class Recommended(Sample):
             catalog=catalog,
             kept=kept,
         )
-        arrays = ("popularity", "categories", "embeddings")
-        return dict.fromkeys(("recommended", *(name for name in arrays if getattr(catalog, name) is not None)), sample)
 
     @property
     def queries(self) -> int:
@@ -375,18 +383,12 @@ def embedding_diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     return sample.diversity(k, similarity, largest=2.0)
 
 
-def of_catalog(samples: Mapping[str, Any]) -> list[str]:
-    """The metrics that are computed without being named where there is a catalogue."""
-    declared = (coverage_at_k, gini_at_k, personalization_at_k, popularity_at_k, novelty_at_k)
-    both = (*declared, diversity_at_k, embedding_diversity_at_k)
-    return [each.name for each in both if each.needs[0] in samples]
-
-
-def require_catalog(named: Iterable[Metric], samples: Mapping[str, Any]) -> None:
-    """Refuse a named metric whose part of the catalogue was not passed."""
-    for each in named:
-        if each.needs[0] in ("recommended", "popularity", "categories", "embeddings") and each.needs[0] not in samples:
-            part = "" if each.needs[0] == "recommended" else f" with {each.needs[0]}"
-            parts = "size" if each.needs[0] == "recommended" else each.needs[0]
-            fix = f"Pass catalog=ranking.Catalog({parts}=…) to recommend, Queries.from_topk or Queries.from_embeddings."
-            raise OptionError(f"{each.name}@k needs a catalogue{part}", fix=fix).about("metrics")
+_ALL = (
+    coverage_at_k,
+    gini_at_k,
+    personalization_at_k,
+    popularity_at_k,
+    novelty_at_k,
+    diversity_at_k,
+    embedding_diversity_at_k,
+)

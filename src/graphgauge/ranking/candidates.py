@@ -12,57 +12,29 @@ from graphgauge.core.arrays import Ints, Mask, sorted_unique
 from graphgauge.core.random import Random
 from graphgauge.core.threads import default_threads
 from graphgauge.ranking.edges import dense, pair_codes
+from graphgauge.ranking.sets import Sets
 
 # Queries that are drawn for together.
 _BLOCK = 1 << 14
 
 
-@dataclass(frozen=True)
-class Lists:
-    """Sorted node numbers in lists: those of list i are `values[offsets[i] : offsets[i + 1]]`."""
-
-    values: Ints
-    offsets: Ints
-
-    @classmethod
-    def of(cls, owner: Ints, nodes: Ints, lists: int) -> Lists:
-        """The distinct nodes of each owner, which are numbered below `lists`."""
-        width = int(nodes.max(initial=0)) + 1
-        keys = sorted_unique(pair_codes(owner, nodes, width))
-        return cls(keys % width, np.searchsorted(keys // width, np.arange(lists + 1)))
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
-    def owner(self) -> Ints:
-        """The list of each value."""
-        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
-
-    def expanded(self, chosen: Ints) -> tuple[Ints, Ints]:
-        """The values of chosen lists, one after another, and the place in `chosen` of each."""
-        start, length = self.offsets[chosen], np.diff(self.offsets)[chosen]
-        place = np.repeat(np.arange(len(chosen)), length)
-        step = np.arange(len(place)) - np.repeat(np.cumsum(length) - length, length)
-        return self.values[start[place] + step], place
+def sets_of(owner: Ints, nodes: Ints, sets: int) -> Sets:
+    """The distinct nodes of each owner, which are numbered below `sets`."""
+    return Sets.from_pairs(owner, nodes, sets, int(nodes.max(initial=0)) + 1)
 
 
 @dataclass(frozen=True)
-class ListOf:
-    """A list of nodes for each query: the list with its `number`; several queries may share one."""
+class SetOf:
+    """A set of nodes for each query: the one with its `number`; several queries may share one."""
 
-    lists: Lists
+    sets: Sets
     number: Ints
 
-    def expanded(self, queries: Ints) -> tuple[Ints, Ints]:
-        return self.lists.expanded(self.number[queries])
-
-    def contain(self, queries: Ints, owner: Ints, node: Ints, nodes: int) -> Mask:
-        """Whether `node[i]` is in the list of `queries[owner[i]]`."""
-        values, place = self.expanded(queries)
-        keys, asked = place * nodes + values, owner * nodes + node  # sorted, as places and the values of each are
-        spot = np.minimum(np.searchsorted(keys, asked), max(len(keys) - 1, 0))
-        return keys[spot] == asked if len(keys) else np.zeros(len(node), bool)
+    def contain(self, queries: Ints, owner: Ints, node: Ints) -> Mask:
+        """Whether `node[i]` is in the set of `queries[owner[i]]`."""
+        own = self.sets.take(self.number[queries])
+        inside = node < own.entities
+        return inside & own.contain(owner, np.where(inside, node, 0))
 
 
 @dataclass(frozen=True)
@@ -124,14 +96,14 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Draws:
-    """Draws for queries from their pools, without the nodes in some lists.
+    """Draws for queries from their pools, without the nodes in some sets.
 
     With `level`, that of the right answer, candidates must be on the same level, or as near as it takes.
     """
 
     pools: Pools
     pool: Ints
-    excluded: Sequence[ListOf]
+    excluded: Sequence[SetOf]
     level: Ints | None = None
 
     def drawn(self, wanted: Ints, random: Random) -> Drawn:
@@ -156,8 +128,9 @@ class Draws:
         columns = [self.pool[rows], *(each.number[rows] for each in self.excluded)]
         shared = dense(*columns)
         one = np.unique(shared, return_index=True)[1]  # a query of each combination
-        parts = [each.lists.expanded(number[one]) for each, number in zip(self.excluded, columns[1:], strict=True)]
-        node, owner = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
+        parts = [each.sets.take(number[one]) for each, number in zip(self.excluded, columns[1:], strict=True)]
+        node = np.concatenate([part.values for part in parts])
+        owner = np.concatenate([part.rows for part in parts])
         place, inside = self.pools.places(columns[0][one][owner], node)
         # One sorted run of excluded places per combination, in one array.
         width = len(self.pools.keys) + 1

@@ -201,13 +201,18 @@ class Counts:
             if len({getattr(part, name) for part in parts}) > 1:
                 raise InputError(f"parts differ in their {what}", fix="Evaluate them one by one.")
         starts = np.cumsum([0] + [len(part.candidates) for part in parts[:-1]])
-        single = all(part.owner is None for part in parts)
+        owner = None
+        if any(part.owner is not None for part in parts):
+            owner = np.concatenate([part.query + start for part, start in zip(parts, starts, strict=True)])
         graded = any(part.grades is not None for part in parts)
         folded = any(part.count is not None for part in parts)
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in _RUNS + _QUERIES
+        }
         return replace(
             parts[0],
-            owner=None if single else np.concatenate([part.query + start for part, start in zip(parts, starts, strict=True)]),
-            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _RUNS + _QUERIES},
+            **columns,
+            owner=owner,
             labels=Labels.join([part.labels for part in parts]),
             grades=np.concatenate([part.all_grades for part in parts]) if graded else None,
             count=np.concatenate([part.multiples for part in parts]) if folded else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -215,80 +216,38 @@ NEGATIVES = Door(
 DOORS: tuple[Door, ...] = (SCORES, LISTS, TOPK, RECOMMEND, ENTITIES, TRIPLES, UNTIL, NEGATIVES)
 
 
-def evaluate_lists(
-    scores: Any,
-    labels: Any,
-    queries: Any,
-    *,
-    groups: Any = None,
-    cluster: Any = None,
-    weights: Any = None,
-    minus_inf: str = "rank",
-    nan: str = "raise",
-    **options: Any,
-) -> Evaluation:
+# What `evaluate` takes beside queries.
+_OPTIONS = ("k", "ties", "metrics", "confidence", "protocol")
+
+
+def _evaluated(source: Callable[..., Queries], fields: Mapping[str, Any]) -> Evaluation:
+    """The metrics of queries that some of the fields make, with the others as options."""
+    own = {name: value for name, value in fields.items() if name not in _OPTIONS}
+    return evaluate(source(**own), **{name: value for name, value in fields.items() if name in _OPTIONS})
+
+
+def evaluate_lists(**fields: Any) -> Evaluation:
     """The door `lists`."""
-    about = {"groups": groups, "cluster": cluster, "weights": weights}
-    return evaluate(Queries.from_lists(scores, labels, queries, **about, minus_inf=minus_inf, nan=nan), **options)
+    return _evaluated(Queries.from_lists, fields)
 
 
-def evaluate_topk(
-    indices: Any, targets: Any, *, known: Any = None, catalog: Any = None, n_items: int | None = None, **options: Any
-) -> Evaluation:
+def evaluate_topk(**fields: Any) -> Evaluation:
     """The door `topk`."""
-    about = {name: options.pop(name, None) for name in ("ids", "groups", "cluster", "weights")}
-    found = Queries.from_topk(indices, targets, known=known, n_items=n_items, catalog=catalog, **about)
-    return evaluate(found, **options)
+    return _evaluated(Queries.from_topk, fields)
 
 
-def evaluate_entities(
-    targets: Any,
-    *,
-    queries: Any = None,
-    entities: Any = None,
-    scores: Any = None,
-    known: Any = None,
-    candidates: Any = None,
-    catalog: Any = None,
-    score: Literal["dot", "l1", "l2"] = "dot",
-    minus_inf: str | None = None,
-    **options: Any,
-) -> Evaluation:
+def evaluate_entities(*, score: Literal["dot", "l1", "l2"] = "dot", **fields: Any) -> Evaluation:
     """The door `entities`."""
     one_of("score", score, ("dot", "l1", "l2"))
-    about = {name: options.pop(name, None) for name in ("ids", "groups", "cluster")}
-    asked = Queries.from_embeddings(
-        queries,
-        entities,
-        targets=targets,
-        scores=scores,
-        score=score,
-        known=known,
-        candidates=candidates,
-        minus_inf=minus_inf,
-        catalog=catalog,
-        **about,
-    )
-    return evaluate(asked, **options)
+    return _evaluated(Queries.from_embeddings, {"score": score, **fields})
 
 
 def evaluate_triples(
-    triples: Any,
-    entities: Any,
-    relations: Any,
-    *,
-    known: Any = None,
-    groups: Any = None,
-    weights: Any = None,
-    score: str = "distmult",
-    sides: Any = ("head", "tail"),
-    **options: Any,
+    triples: Any, entities: Any, relations: Any, *, score: str = "distmult", **fields: Any
 ) -> Evaluation:
     """The door `triples`."""
     one_of("score", score, ("distmult", "l1", "l2"))
-    model = entities, relations
-    asked = Queries.from_triples(model, triples, known=known, score=score, sides=sides, groups=groups, weights=weights)
-    return evaluate(asked, **options)
+    return _evaluated(Queries.from_triples, {"model": (entities, relations), "test": triples, "score": score, **fields})
 
 
 def evaluate_until(

@@ -149,10 +149,9 @@ class EntityQueries(Queries):
         met = counts.met + Met(unanswered=len(has) - len(asked))
         return replace(counts, met=met), None if has.all() else has
 
-    def samples(self, k: int) -> Mapping[str, Any]:
-        """What is recommended: the first items of all queries, of those without right answers, too."""
-        if self.catalog is None:
-            return {}
+    def recommended(self, k: int) -> Recommended:
+        """The first items of all queries, of those without right answers, too."""
+        assert self.catalog is not None
         parts = []
         for rows in self._parts(np.arange(self.n)):
             task = self.tasks.take(rows)
@@ -162,7 +161,7 @@ class EntityQueries(Queries):
                 query, item, score = query[kept], item[kept], score[kept]
             candidates = np.count_nonzero(task.candidates(), axis=1)
             parts.append(TopItems.placed(query, item, score, candidates, k))
-        return Recommended.samples(TopItems.join(parts), self.catalog, k)
+        return Recommended.of(TopItems.join(parts), self.catalog, k)
 
     def _parts(self, rows: Ints) -> Iterator[Ints]:
         """Rows that are scored together; one part without any."""

@@ -5,16 +5,17 @@ inputs ── Queries.from_… ──▶ Queries ── count ──▶ Counts �
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grid import Grid
-from graphgauge.core.loop import Measured, measure
+from graphgauge.core.loop import measure
 from graphgauge.core.metric import Metric
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.registry import DEFAULT, Chosen, find, select
@@ -23,7 +24,6 @@ from graphgauge.protocols import under_protocols
 from graphgauge.ranking.counts import Counts
 from graphgauge.ranking.lists import Lists
 from graphgauge.ranking.per_query import per_item
-from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import Queries
 from graphgauge.ranking.samples import Ranks
 from graphgauge.ranking.ties import TIES
@@ -95,97 +95,126 @@ def evaluate(
     >>> [(level.name, round(level.value, 4)) for level in ev["mrr"].references]
     [('constant scorer', 0.5), ('random scorer', 0.6111)]
     """
-    about: dict[str, Any] = {"ids": ids, "groups": groups, "cluster": cluster, "weights": weights}
-    options = about | {"mask": mask, "negatives": negatives, "minus_inf": minus_inf, "nan": nan}
-    queries = queries_of(pos_scores, neg_scores, options)
-    return evaluation_of(
-        queries.count,
-        k=k,
-        ties=ties,
-        metrics=metrics,
-        confidence=confidence,
-        pool=queries.pool,
-        others=queries.samples,
-    )
-
-
-def queries_of(pos_scores: Any, neg_scores: Any, options: Mapping[str, Any]) -> Queries:
-    """The queries that a function of scores was given."""
-    if not isinstance(pos_scores, Queries):
-        return Queries.from_scores(pos_scores, neg_scores, **options)
-    defaults = {"minus_inf": "rank", "nan": "raise"}
-    named = {"neg_scores": neg_scores, **options}
-    for name, value in named.items():
-        if value is None or (name in defaults and value == defaults[name]):
-            continue
-        raise OptionError(f"a Queries takes no {name}", fix="Give it to the constructor of the Queries.").about(name)
-    return pos_scores
-
-
-def evaluation_of(
-    counted: Callable[[], Counts] | Counts,
-    *,
-    k: Sequence[int] | int = (1, 3, 10),
-    ties: str = "realistic",
-    metrics: Sequence[str | Metric] | str | None = None,
-    confidence: float = 0.95,
-    pool: Callable[[], Pooled | None] | None = None,
-    others: Callable[[int], Mapping[str, Any]] | None = None,
-) -> Evaluation:
-    """The metrics of counts, of which options are checked before anything is counted."""
+    about = {"ids": ids, "groups": groups, "cluster": cluster, "weights": weights}
+    queries = queries_of(pos_scores, neg_scores, **about, mask=mask, negatives=negatives, minus_inf=minus_inf, nan=nan)
     one_of("ties", ties, TIES)
     confidence, ks = confidence_level(confidence), _cutoffs(k)
     names, macro_keys = _split_macro(metrics)
-    counts = counted() if callable(counted) else counted
+    counts = queries.count()
     if counts.depth is not None and ties != "realistic":
         raise OptionError("lists of the first items have an order and no ties", fix="Leave out ties.").about("ties")
+    at_hand = _Samples(queries, counts, ties)
     names, by_default = _without_default(names)
-    samples = _samples(counts, ties, names, by_default, pool, others, ks)
-    usual = [*_default_keys(counts), *_catalog_keys(samples)] if by_default else []
-    first = select("ranking", usual, samples, {"k": ks})[0] if usual else []
-    own, named = select("ranking", names, samples, {"k": ks}) if names is not None else ([], frozenset())
-    together = {metric.key_of(**params): (metric, params) for metric, params in (*first, *own)}
+    at_hand.require_catalog(names)
+    usual = select("ranking", at_hand.default_keys, at_hand, {"k": ks})[0] if by_default else []
+    own, named = select("ranking", names, at_hand, {"k": ks}) if names is not None else ([], frozenset())
+    together = {metric.key_of(**params): (metric, params) for metric, params in (*usual, *own)}
     chosen, skipped = _known(list(together.values()), named, counts)
-    for _, params in chosen:
-        whole_number("k", params.get("k", 1), 1)
+    at_hand.longest = max((whole_number("k", params["k"], 1) for _, params in chosen if "k" in params), default=1)
     conventions = _conventions(counts, ties)
     measured = measure(
         chosen,
-        samples,
+        at_hand,
         named=named,
         confidence=confidence,
         conventions=partial(_conventions_of, conventions),
     )
-    axes = _broken_down(counts, ties, chosen, measured, confidence)
+    axes: dict[str, Axis] = {}
+    if counts.labels.groups:
+        from graphgauge.ranking.breakdown import Axis
+
+        axes = {axis: Axis(counts, axis, ties, chosen, measured, confidence) for axis in counts.labels.groups}
     macros = [axes[axis].macro_result(key, measured) for key, axis in _named_macros(macro_keys, axes, chosen)]
-    ranks = samples["ranks"]
     return Evaluation(
         "ranking",
-        [*(_warned(each, ties, samples) for each in measured.results), *macros],
+        [*(_warned(each, ties, counts.tied) for each in measured.results), *macros],
         conventions=conventions,
         options={"k": list(ks), "confidence": confidence},
         breakdowns={axis: each.grid for axis, each in axes.items()},
         skipped=measured.skipped | skipped,
         per_item=per_item(counts, ties, list(measured.estimates)),
-        materials={"ranks": ranks, "pooled": samples.get("pooled"), "counts": counts},
-        drawings=partial(_drawings, ranks, confidence),
+        materials={"ranks": at_hand["ranks"], "pooled": at_hand.known.get("pooled"), "counts": counts},
+        drawings=partial(_drawings, at_hand["ranks"], confidence),
     )
+
+
+def queries_of(pos_scores: Any, neg_scores: Any = None, **options: Any) -> Queries:
+    """The queries that a function of scores was given."""
+    if not isinstance(pos_scores, Queries):
+        return Queries.from_scores(pos_scores, neg_scores, **options)
+    for name, value in {"neg_scores": neg_scores, **options}.items():
+        if value is not None and not (isinstance(value, str) and value in ("rank", "raise")):
+            fix = "Give it to the constructor of the Queries."
+            raise OptionError(f"a Queries takes no {name}", fix=fix).about(name)
+    return pos_scores
 
 
 # ---- which metrics on which samples
 
 
+class _Samples(Mapping[str, Any]):
+    """The samples of metrics by name; each is made when a metric first needs it.
+
+    `longest` is the largest k, and `known` has those that were made.
+    """
+
+    def __init__(self, queries: Queries, counts: Counts, ties: str) -> None:
+        self._queries, self._counts, self._ties = queries, counts, ties
+        self.longest = 1
+        self.known: dict[str, Any] = {"ranks": Ranks.of(counts, ties)}
+        catalog = queries.catalog
+        self._names = ["ranks", *(["lists"] if counts.lists else []), *(["pooled"] if queries.has_pool else [])]
+        self._names += [] if catalog is None else catalog.samples
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        if name in self.known:
+            return self.known[name]
+        if name == "lists":
+            self.known[name] = Lists.of(self._counts, self._ties)
+        elif name == "pooled":
+            if self._counts.labels.weights is not None:
+                raise OptionError("pooled metrics do not take weights", fix="Name other metrics, or give no weights.")
+            self.known[name] = self._queries.pool()
+        else:
+            assert self._queries.catalog is not None
+            self.known |= dict.fromkeys(self._queries.catalog.samples, self._queries.recommended(self.longest))
+        return self.known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @property
+    def default_keys(self) -> list[str]:
+        """The metrics that are computed without being named."""
+        counts = self._counts
+        own = OF_FIRST if counts.depth is not None else OF_LISTS if counts.lists else OF_RANKS
+        catalog = self._queries.catalog
+        return [*(OF_POOL if counts.pooled else own), *([] if catalog is None else catalog.metrics)]
+
+    def require_catalog(self, names: Any) -> None:
+        """Refuse named metrics of what is recommended, if there is no catalogue with what they need."""
+        for name in [names] if isinstance(names, str) else names if isinstance(names, list | tuple) else ():
+            if isinstance(name, str) and name != "all":
+                metric, _ = find(name, "ranking")
+                need = metric.needs[0]
+                if need in ("recommended", "popularity", "categories", "embeddings") and need not in self:
+                    part, argument = ("", "size") if need == "recommended" else (f" with {need}", need)
+                    fix = f"Pass catalog=ranking.Catalog({argument}=…) to recommend, "
+                    fix += "Queries.from_topk or Queries.from_embeddings."
+                    raise OptionError(f"{metric.name}@k needs a catalogue{part}", fix=fix).about("metrics")
+
+
 def _cutoffs(k: Any) -> tuple[int, ...]:
     several = isinstance(k, Sequence | np.ndarray) and not isinstance(k, str) and np.ndim(k) > 0
     return tuple(whole_number("k", each, 1) for each in (k if several else [k]))
-
-
-def _default_keys(counts: Counts) -> list[str]:
-    if counts.pooled:
-        return list(OF_POOL)
-    if counts.depth is not None:
-        return list(OF_FIRST)
-    return list(OF_LISTS if counts.lists else OF_RANKS)
 
 
 def _without_default(names: Any) -> tuple[Any, bool]:
@@ -194,61 +223,6 @@ def _without_default(names: Any) -> tuple[Any, bool]:
     if names is None or not isinstance(listed, list | tuple) or DEFAULT not in listed:
         return names, names is None
     return [each for each in listed if each != DEFAULT] or None, True
-
-
-def _catalog_keys(samples: Mapping[str, Any]) -> list[str]:
-    """The metrics of what is recommended, where there is a catalogue."""
-    if "recommended" not in samples:
-        return []
-    from graphgauge.ranking.beyond import of_catalog
-
-    return of_catalog(samples)
-
-
-def _samples(
-    counts: Counts,
-    ties: str,
-    names: Any,
-    by_default: bool,
-    pool: Callable[[], Pooled | None] | None,
-    others: Callable[[int], Mapping[str, Any]] | None,
-    ks: Sequence[int],
-) -> dict[str, Any]:
-    """The samples that the chosen metrics need, as far as there are any."""
-    samples: dict[str, Any] = {"ranks": Ranks.of(counts, ties)}
-    if counts.lists:
-        samples["lists"] = Lists.of(counts, ties)
-    needs = _needs(names)
-    if ((counts.pooled and by_default) or names == "all" or "pooled" in needs) and pool is not None:
-        weighted = counts.labels.weights is not None
-        if weighted and "pooled" in needs:
-            raise OptionError("pooled metrics do not take weights", fix="Name other metrics, or give no weights.")
-        found = None if weighted else pool()
-        samples |= {} if found is None else {"pooled": found}
-    if others is not None:
-        samples |= others(max(*ks, *(params["k"] for params in _named_params(names) if "k" in params), 1))
-    if _named_metrics(names):
-        from graphgauge.ranking.beyond import require_catalog
-
-        require_catalog([metric for metric, _ in _named_metrics(names)], samples)
-    return samples
-
-
-def _named_metrics(names: Any) -> list[Chosen]:
-    """The metrics that were named one by one; what is no name is refused where they are selected."""
-    if names is None or (isinstance(names, str) and names == "all"):
-        return []
-    listed = [names] if isinstance(names, str | Metric) else names if isinstance(names, list | tuple) else []
-    known = [each for each in listed if isinstance(each, str | Metric)]
-    return [find(each, "ranking") if isinstance(each, str) else (each, {}) for each in known]
-
-
-def _needs(names: Any) -> set[str]:
-    return {need for metric, _ in _named_metrics(names) for need in metric.needs}
-
-
-def _named_params(names: Any) -> list[dict[str, Any]]:
-    return [params for _, params in _named_metrics(names)]
 
 
 def _known(chosen: list[Chosen], named: frozenset[str], counts: Counts) -> tuple[list[Chosen], dict[str, str]]:
@@ -292,33 +266,19 @@ def _conventions_of(common: Mapping[str, str], sample: Any) -> Mapping[str, str]
     return {**common, "ties": "expected"} if unsettled else common
 
 
-def _warned(result: Result, ties: str, samples: Mapping[str, Any]) -> Result:
-    if ties != "optimistic" or result.conventions.get("ties") != ties or not samples["ranks"].tied:
+def _warned(result: Result, ties: str, tied: bool) -> Result:
+    if not tied or ties != "optimistic" or result.conventions.get("ties") != ties:
         return result
-    from msgspec.structs import replace as changed
-
     said = "scores are tied, and optimistic ranks count every tie as a win"
-    return changed(result, warnings=(*result.warnings, said))
+    return replace(result, warnings=(*result.warnings, said))
 
 
-# ---- breakdowns
-
-
-def _broken_down(
-    counts: Counts, ties: str, chosen: Sequence[Chosen], measured: Measured, confidence: float
-) -> dict[str, Axis]:
-    if not counts.labels.groups:
-        return {}
-    from graphgauge.ranking.breakdown import Axis
-
-    return {axis: Axis(counts, axis, ties, chosen, measured, confidence) for axis in counts.labels.groups}
+# ---- means over groups
 
 
 def _split_macro(metrics: Any) -> tuple[Any, list[str]]:
     """The names of metrics, and those of means over groups, such as `mrr_macro_relation`, which need their metric."""
-    if metrics is None or isinstance(metrics, Metric):
-        return metrics, []
-    if not isinstance(metrics, str | Iterable):
+    if isinstance(metrics, Metric) or not isinstance(metrics, Iterable):
         return metrics, []
     listed = [metrics] if isinstance(metrics, str) else list(metrics)
     if not listed:
@@ -342,22 +302,7 @@ def _named_macros(
         yield from ((each, axis) for each in keys if each == key or find(each, "ranking")[0] is entry)
 
 
-# ---- what figures are drawn from
-
-
 def _drawings(ranks: Ranks, confidence: float) -> dict[str, Grid]:
+    from graphgauge.ranking.figure import hits_curve
+
     return {"hits": hits_curve(ranks, confidence)}
-
-
-def hits_curve(ranks: Ranks, confidence: float) -> Grid:
-    """Hits@k over all relevant cut-offs, with its interval and the random scorer's value."""
-    metric, _ = find("hits@{k}", "ranking")
-    last = int(ranks.candidates.max(initial=1))
-    ks = np.unique(np.geomspace(1, last, 64).astype(np.int64))
-    rows = []
-    for k in ks.tolist():
-        result = metric.result(ranks, metric(ranks, k=k), {"k": k}, confidence=confidence, conventions={})
-        low, high = result.interval or (np.nan, np.nan)
-        rows.append((result.value, low, high, result.references[-1].value if result.references else np.nan))
-    values = np.array(rows, np.float64).reshape(-1, 4).T
-    return Grid({"k": ks, **dict(zip(("value", "low", "high", "random"), values, strict=True))})

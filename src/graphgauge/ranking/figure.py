@@ -10,6 +10,8 @@ import numpy as np
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figure import CHANCE, COLOURS
 from graphgauge.core.grid import Grid
+from graphgauge.core.registry import find
+from graphgauge.ranking.samples import Ranks
 
 SIZE = (9.2, 3.6)
 # The number of groups in a figure: the largest ones.
@@ -73,3 +75,17 @@ def _draw_trail(panel: Any, evaluation: Evaluation) -> None:
             panel.axhline(each.goal, ls="--", color=CHANCE, label="goal")
     panel.set(xscale="log", xlabel="queries read", ylabel=next(iter(evaluation)))
     panel.legend(loc="upper right")
+
+
+def hits_curve(ranks: Ranks, confidence: float) -> Grid:
+    """Hits@k over all relevant cut-offs, with its interval and the random scorer's value."""
+    metric, _ = find("hits@{k}", "ranking")
+    last = int(ranks.candidates.max(initial=1))
+    ks = np.unique(np.geomspace(1, last, 64).astype(np.int64))
+    rows = []
+    for k in ks.tolist():
+        result = metric.result(ranks, metric(ranks, k=k), {"k": k}, confidence=confidence, conventions={})
+        low, high = result.interval or (np.nan, np.nan)
+        rows.append((result.value, low, high, result.references[-1].value if result.references else np.nan))
+    values = np.array(rows, np.float64).reshape(-1, 4).T
+    return Grid({"k": ks, **dict(zip(("value", "low", "high", "random"), values, strict=True))})

@@ -181,6 +181,7 @@ class ListQueries(Queries):
     labels: Labels
     minus_inf: str
     nan: str
+    has_pool = True
 
     def __post_init__(self) -> None:
         self.n = len(self.places.names)

@@ -102,7 +102,8 @@ class Labels:
     def from_arrays(cls, arrays: Mapping[str, AnyArray], n: int) -> Labels:
         """Those among the arrays of a file, checked."""
         groups = {name.removeprefix(_GROUP): values for name, values in arrays.items() if name.startswith(_GROUP)}
-        return cls.given(n, groups=groups, **{name: arrays.get(name) for name in ("ids", "cluster", "weights")})
+        ids, cluster, weights = (arrays.get(name) for name in ("ids", "cluster", "weights"))
+        return cls.given(n, ids=ids, groups=groups, cluster=cluster, weights=weights)
 
 
 def _where(name: str) -> str:

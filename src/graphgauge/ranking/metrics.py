@@ -18,8 +18,8 @@ from graphgauge.core.metric import AS_CHOSEN, Estimate, Exempt, Metric, MetricFu
 from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
+from graphgauge.ranking import beyond as beyond
 from graphgauge.ranking import errors, pooled
-from graphgauge.ranking.beyond import of_catalog as of_catalog
 from graphgauge.ranking.lists import Lists
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.samples import AT_ENDS, Ranks

@@ -15,9 +15,10 @@ from graphgauge.core.arrays import AnyArray, Ints, Mask, as_labels, as_numeric, 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.random import Random
-from graphgauge.ranking.candidates import Drawn, Draws, ListOf, Lists, Pools
+from graphgauge.ranking.candidates import Drawn, Draws, Pools, SetOf, sets_of
 from graphgauge.ranking.edges import Edges, dense
 from graphgauge.ranking.heart import adjacency, best_ranks, scored
+from graphgauge.ranking.sets import Sets
 
 SAMPLERS = ("uniform", "degree", "historical", "inductive", "heart")
 AMONG = ("all", "range", "type")
@@ -270,9 +271,9 @@ class _End:
         here, there = np.split(dense(fixed[: split[1]], np.append(asked.moment, asked.known_moment)), [split[0]])
         self.fixed, self.known_fixed, past_fixed = np.split(fixed, split)
         contexts = int(max(here.max(initial=-1), there.max(initial=-1))) + 1
-        self.positives = ListOf(Lists.of(there, known.tail, contexts), here)
-        self.past = ListOf(Lists.of(past_fixed, past.tail, int(fixed.max(initial=-1)) + 1), self.fixed)
-        itself = ListOf(Lists(np.arange(asked.nodes), np.arange(asked.nodes + 1)), edges.head)
+        self.positives = SetOf(sets_of(there, known.tail, contexts), here)
+        self.past = SetOf(sets_of(past_fixed, past.tail, int(fixed.max(initial=-1)) + 1), self.fixed)
+        itself = SetOf(Sets(np.arange(asked.nodes), np.arange(asked.nodes + 1), asked.nodes), edges.head)
         self.never = [self.positives, itself]
 
     def drawn(self, sampler: str, ratio: float) -> Drawn:
@@ -308,26 +309,26 @@ class _End:
         seen = Edges.joined([asked.known, asked.history])
         return Pools.of(seen.relation, seen.tail, asked.nodes, levels), asked.edges.relation
 
-    def _newly_met(self) -> ListOf:
+    def _newly_met(self) -> SetOf:
         """The nodes that each fixed node has an edge with among those to rank, but not in the history."""
         known = self.asked.known
         new = ~known.among(self.asked.history)
-        return ListOf(Lists.of(self.known_fixed[new], known.tail[new], len(self.past.lists)), self.fixed)
+        return SetOf(sets_of(self.known_fixed[new], known.tail[new], len(self.past.sets)), self.fixed)
 
-    def _from(self, source: ListOf, count: int) -> Drawn:
-        """Up to `count` negatives of each query from its list."""
-        lists, number = source.lists, source.number
+    def _from(self, source: SetOf, count: int) -> Drawn:
+        """Up to `count` negatives of each query from its set."""
+        sets, number = source.sets, source.number
         if self.among != "all":
             allowed, pool = self._pools()
             both = dense(number, pool)
             first = np.unique(both, return_index=True)[1]
-            node, place = lists.expanded(number[first])
-            kept = allowed.places(pool[first][place], node)[1]
-            lists, number = Lists.of(place[kept], node[kept], len(first)), both
-        pools = Pools.of(lists.owner, lists.values, self.asked.nodes)
+            own = sets.take(number[first])
+            kept = allowed.places(pool[first][own.rows], own.values)[1]
+            sets, number = sets_of(own.rows[kept], own.values[kept], len(first)), both
+        pools = Pools.of(sets.rows, sets.values, self.asked.nodes)
         return Draws(pools, number, self.never).drawn(np.full(len(number), count), self.random)
 
-    def _nearest(self) -> tuple[Drawn, ListOf]:
+    def _nearest(self) -> tuple[Drawn, SetOf]:
         """The candidates that rank first, and all that have a score, from which no others are drawn."""
         asked = self.asked
         pools, pool = self._pools()
@@ -341,11 +342,12 @@ class _End:
         for block, place, node, shared, walk in scored(adjacency(asked.history, asked.nodes), sources):
             # Each combination of the fixed node with other known positives or another pool ranks for itself.
             members = by_source[starts[block.start] : starts[block.stop]]
-            rows = Lists(np.arange(len(place)), np.searchsorted(place, np.arange(block.start, block.stop + 1)))
-            row, owner = rows.expanded(source[members] - block.start)
+            ends = np.searchsorted(place, np.arange(block.start, block.stop + 1))
+            rows = Sets(np.arange(len(place)), ends, len(place)).take(source[members] - block.start)
+            row, owner = rows.values, rows.rows
             free = pools.places(pool[first[members[owner]]], node[row])[1]
             for each in self.never:
-                free &= ~each.contain(first[members], owner, node[row], asked.nodes)
+                free &= ~each.contain(first[members], owner, node[row])
             row, owner = row[free], owner[free]
             rank = best_ranks(owner, [shared[row], walk[row]])
             order = np.lexsort((self.random.uniform(len(row)), rank, owner))
@@ -355,8 +357,8 @@ class _End:
             count[members] = np.minimum(np.bincount(owner, minlength=len(members)), self.k)
             owners.append(members[owner])
             nodes.append(node[row])
-        near = Lists.of(np.concatenate(owners), np.concatenate(nodes), len(first))
-        return Drawn(best[combined], count[combined]), ListOf(near, combined)
+        near = sets_of(np.concatenate(owners), np.concatenate(nodes), len(first))
+        return Drawn(best[combined], count[combined]), SetOf(near, combined)
 
 
 def _levels(asked: _Asked) -> Ints:

@@ -94,7 +94,7 @@ def ranks(pos_scores: Any, neg_scores: Any, *, ties: str = "realistic", **option
     [2.0, 1.0]
     """
     one_of("ties", ties, TIES)
-    queries = queries_of(pos_scores, neg_scores, options)
+    queries = queries_of(pos_scores, neg_scores, **options)
     counts, kept = queries.count_rows(slice(0, queries.n))
     found = np.full(queries.n, np.nan)
     found[slice(None) if kept is None else kept] = Ranks.each(counts, ties).rank
@@ -147,7 +147,7 @@ def average_precision(pos_scores: Any, neg_scores: Any) -> float:
 
 def _ranks(pos_scores: Any, neg_scores: Any, ties: str, options: Mapping[str, Any]) -> Ranks:
     one_of("ties", ties, TIES)
-    return Ranks.of(queries_of(pos_scores, neg_scores, options).count(), ties)
+    return Ranks.of(queries_of(pos_scores, neg_scores, **options).count(), ties)
 
 
 def _pooled(pos_scores: Any, neg_scores: Any) -> Pooled:

@@ -7,8 +7,8 @@ positives and negatives are then two samples, each with an error of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,36 @@ class Pooled:
     cluster: Ints | None = None
     over: str = "queries"
     unit: str = "query"
+
+    @staticmethod
+    def join(parts: Sequence[Pooled]) -> Pooled:
+        """The scores of several parts together, whose clusters are numbered in each part if they are queries."""
+        first = parts[0]
+        if len(parts) == 1:
+            return first
+        starts = np.cumsum([0] + [len(part.neg) for part in parts])
+        offsets = [part.offsets[1:] + at for part, at in zip(parts, starts, strict=False) if part.offsets is not None]
+        cluster = [part.cluster for part in parts if part.cluster is not None]
+        if cluster and first.over == "queries":
+            sizes = np.cumsum([0, *(int(each.max(initial=-1)) + 1 for each in cluster)])
+            cluster = [each + shift for each, shift in zip(cluster, sizes, strict=False)]
+        return replace(
+            first,
+            pos=np.concatenate([part.pos for part in parts]),
+            neg=np.concatenate([part.neg for part in parts]),
+            offsets=None if first.offsets is None else np.concatenate([[0], *offsets]),
+            cluster=None if first.cluster is None else np.concatenate(cluster),
+        )
+
+    def to_arrays(self) -> dict[str, AnyArray]:
+        """For an archive; `from_arrays` reads them."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: np.asarray(value) for name, value in values.items() if value is not None}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, AnyArray]) -> Pooled:
+        texts = {name: str(arrays[name]) for name in ("over", "unit")}
+        return cls(arrays["pos"], arrays["neg"], arrays.get("offsets"), arrays.get("cluster"), **texts)
 
     @cached_property
     def tails(self) -> TailCounts:

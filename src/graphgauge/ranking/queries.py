@@ -13,7 +13,7 @@ some rows; blocks, labels, joining, drawn rows and engines are here and the same
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from graphgauge.ranking.labels import Labels
 
 if TYPE_CHECKING:
     from graphgauge.ranking import entities, flat, scores, topk, triples
+    from graphgauge.ranking.beyond import Catalog, Recommended
     from graphgauge.ranking.pooled import Pooled
 
 Rows = slice | Ints
@@ -92,13 +93,17 @@ class Queries(ABC):
         """Which queries have a positive; None if all have. The others are left out."""
         return None
 
-    def pool(self) -> Pooled | None:
-        """The scores of all queries together, for metrics that pool them; None if the source cannot give them."""
-        return None
+    # Whether the source has `pool`, and the catalogue of a source that has `recommended`.
+    has_pool = False
+    catalog: Catalog | None = None
 
-    def samples(self, k: int) -> Mapping[str, Any]:
-        """Other samples that metrics need, by name, such as the first `k` items of each query."""
-        return {}
+    def pool(self) -> Pooled:
+        """The scores of all queries together, for metrics that pool them."""
+        raise NotImplementedError
+
+    def recommended(self, k: int) -> Recommended:
+        """The first `k` items of each query, for metrics of what is recommended."""
+        raise NotImplementedError
 
     # ---- what all have
 
@@ -123,3 +128,21 @@ class Queries(ABC):
     def rows(self, rows: Rows) -> Ints:
         """Rows as numbers."""
         return np.arange(self.n)[rows]
+
+
+class CountedQueries(Queries):
+    """Queries that were counted before, perhaps with all their scores."""
+
+    def __init__(self, counts: Counts, pooled: Pooled | None = None) -> None:
+        self.n, self.labels, self.has_pool = len(counts.candidates), counts.labels, pooled is not None
+        self._counts, self._pooled = counts, pooled
+
+    def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
+        return self._counts.take(rows), None
+
+    def count(self, rows: Rows | None = None) -> Counts:
+        return self._counts if rows is None else self._counts.take(rows)
+
+    def pool(self) -> Pooled:
+        assert self._pooled is not None
+        return self._pooled

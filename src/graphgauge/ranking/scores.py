@@ -7,7 +7,7 @@ stay where they are, in a file that is mapped, too: they are read and compared b
 from __future__ import annotations
 
 import mmap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,11 +22,11 @@ from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.kernels.dtypes import comparable, exact, working_dtype
 from graphgauge.kernels.tails import tail_counts
-from graphgauge.kernels.threads import even_blocks, map_blocks
 from graphgauge.ranking.counts import POOL, Counts, Met, Whole, stretches
 from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import Queries, Rows
+from graphgauge.ranking.sets import checked_offsets
 
 FIX_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'
 MINUS_INF = ("rank", "exclude")
@@ -127,7 +127,7 @@ def from_scores(
         require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)
     else:
         require_shape(neg, (None,), "neg_scores", "With offsets, the negatives are one flat array.")
-        bounds = checked_offsets(offsets, len(pos), len(neg), "offsets of neg_scores")
+        bounds = checked_offsets(offsets, len(pos), len(neg), "offsets of neg_scores", "negatives")
     valid = None if mask is None else _checked_mask(mask, neg)
     return ScoreQueries(pos, neg, bounds, valid, labels, minus_inf, nan, drawn)
 
@@ -151,18 +151,6 @@ def _joined(rows: Any, n: int) -> tuple[AnyArray, Ints]:
         raise InputError(f"found {len(arrays)} rows for {n} positives", where="neg_scores", fix=_SHAPES)
     dtype = working_dtype(*{row.dtype for row in arrays if row.size} or {np.dtype(float)})
     return np.concatenate([exact(row, dtype) for row in arrays]), np.cumsum([0, *map(len, arrays)])
-
-
-def checked_offsets(offsets: Any, rows: int, values: int, name: str = "offsets", of: str = "negatives") -> Ints:
-    """The start of each query's values in one flat array, and the end of the last one's."""
-    array = as_numeric(offsets, name)
-    if array.dtype.kind not in "iu":
-        raise InputError(f"expected integers, found {array.dtype}", where=name)
-    require_shape(array, (rows + 1,), name, f"n queries have n + 1 offsets: {of} of i are offsets[i:i+2].")
-    if array[0] != 0 or array[-1] != values or (array[1:] < array[:-1]).any():
-        fix = f"Found {array[0]} … {array[-1]}."
-        raise InputError(f"offsets must rise from 0 to {values}, the number of {of}", where=name, fix=fix)
-    return np.require(array, np.int64, ("C", "A"))
 
 
 def _checked_mask(mask: Any, neg: Any) -> Any:
@@ -198,6 +186,7 @@ class ScoreQueries(Queries):
     minus_inf: str
     nan: str
     negatives: str | None
+    has_pool = True
 
     def __post_init__(self) -> None:
         self.n = len(self.pos)
@@ -219,15 +208,13 @@ class ScoreQueries(Queries):
         if self.nan == "raise" and (unscored.any() or counts.missing.any()):
             self._refuse_nan()
         greater, equal, missing, lowest, negatives = counts
-        if self.minus_inf == "exclude" and lowest.any():
+        if not (missing.any() or unscored.any() or lowest.any()):
+            width = np.int64(self.neg.shape[1] + 1) if self.neg.ndim == 2 and self.mask is None else negatives + 1
+            return Counts.from_ranks(greater, equal, width, negatives=self.negatives), None
+        excluded = 0
+        if self.minus_inf == "exclude":
             equal = equal - np.where(np.isneginf(pos), lowest, 0)
             negatives, excluded = negatives - lowest, int(lowest.sum(dtype=np.int64))
-        else:
-            excluded = 0
-        if not missing.any() and not unscored.any() and not excluded:
-            met = Met(lowest=int(lowest.sum(dtype=np.int64)))
-            width = np.int64(self.neg.shape[1] + 1) if self.neg.ndim == 2 and self.mask is None else negatives + 1
-            return Counts.from_ranks(greater, equal, width, met=met, negatives=self.negatives), None
         # Without any negative left, a positive would rank first with any score.
         emptied = (missing > 0) & (missing == negatives) & ~unscored
         kept = ~(unscored | emptied)
@@ -247,7 +234,7 @@ class ScoreQueries(Queries):
         counts, kept = self.count_rows(slice(0, self.n))  # refuses NaN, if so asked
         pos, neg = as_numeric(self.pos, "pos_scores"), as_numeric(self.neg, "neg_scores")
         left = np.ones(self.n, bool) if kept is None else kept
-        owned = left[:, None] if neg.ndim == 2 else np.repeat(left, np.diff(self.offsets))
+        owned = left[:, None] if self.offsets is None else np.repeat(left, np.diff(self.offsets))
         use = owned if self.mask is None else owned & as_numeric(self.mask, "mask")
         if counts.met.omitted:
             use = use & ~np.isnan(neg)
@@ -277,70 +264,44 @@ class ScoreQueries(Queries):
 
     def _row_counts(self) -> RowCounts:
         if is_cuda(self.neg):
-            return _on_device(self.pos, self.neg, self.mask)
+            from graphgauge.ranking import device
+
+            return RowCounts(*device.rank_counts(self.pos, self.neg.detach(), self.mask))
         # Slices of a memory map are slow to make; the plain array over it shares the memory.
-        neg = np.asarray(self.neg)
+        neg, mask = np.asarray(self.neg), None if self.mask is None else np.asarray(self.mask)
         pos = comparable(as_numeric(self.pos, "pos_scores"), neg)
-        mask = None if self.mask is None else np.asarray(self.mask)
         if neg.dtype == pos.dtype and neg.flags.c_contiguous and neg.flags.aligned:
-            threads = threads_for(neg.size)
-            if self.offsets is not None:
-                return RowCounts(*_core.ragged_rank_counts(pos, neg, self.offsets, threads=threads))
-            mask = None if mask is None else np.require(mask, None, ("C", "A"))
-            return RowCounts(*_core.rank_counts(pos, neg, mask, threads=threads))
-        if self.offsets is not None:
-            blocks = _ragged_blocks(self.offsets)
-        else:
-            blocks = even_blocks(len(pos), -(-neg.size // _CACHED))
-
-        def count(block: slice) -> tuple[Whole, ...]:
-            found: tuple[Whole, ...]
+            return _counted(pos, neg, self.offsets, mask)
+        # Others are converted, a few rows at a time.
+        parts, step = [], max(1, _CACHED * len(pos) // max(neg.size, 1))
+        for start in range(0, max(len(pos), 1), step):
+            rows = slice(start, start + step)
             if self.offsets is None:
-                used = None if mask is None else np.require(mask[block], None, ("C", "A"))
-                found = _core.rank_counts(pos[block], exact(neg[block], pos.dtype), used)
+                scores, ends = neg[rows], None
             else:
-                ends = self.offsets[block.start : block.stop + 1]
-                scores = exact(neg[ends[0] : ends[-1]], pos.dtype)
-                found = _core.ragged_rank_counts(pos[block], scores, ends - ends[0])
-            return found
-
-        parts = map_blocks(count, blocks)
+                ends = self.offsets[start : start + step + 1]
+                scores, ends = neg[ends[0] : ends[-1]], ends - ends[0]
+            parts.append(_counted(pos[rows], exact(scores, pos.dtype), ends, None if mask is None else mask[rows]))
         return RowCounts(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def _refuse_nan(self) -> None:
         """Raise the error that says how many scores are NaN, and the index of the first."""
         refuse_nan(as_numeric(self.pos, "pos_scores"), "pos_scores", fix=FIX_NAN)
-        neg = as_numeric(self.neg, "neg_scores")
-        if self.mask is None:
-            refuse_nan(neg, "neg_scores", fix=FIX_NAN)
-        missing = np.isnan(neg) & as_numeric(self.mask, "mask")
+        neg, mask = as_numeric(self.neg, "neg_scores"), True if self.mask is None else as_numeric(self.mask, "mask")
+        missing = np.isnan(neg) & mask
         first = tuple(int(place) for place in np.unravel_index(int(np.argmax(missing)), neg.shape))
-        what = (
-            f"{np.count_nonzero(missing)} of {np.count_nonzero(self.mask)} values are NaN, the first at index {first}"
-        )
+        of = neg.size if self.mask is None else np.count_nonzero(mask)
+        what = f"{np.count_nonzero(missing)} of {of} values are NaN, the first at index "
+        what += str(first[0] if len(first) == 1 else first)
         raise InputError(what, where="neg_scores", fix=FIX_NAN)
 
 
-def _on_device(pos: Any, neg: Any, mask: Any) -> RowCounts:
-    """The counts of tensors where they are; only counts are copied."""
-    from graphgauge.core.arrays import on_device
-    from graphgauge.kernels.device import device_counts
-
-    there = device_counts(on_device(pos, neg.device), neg.detach(), valid=mask)
-    lowest = neg == float("-inf")
-    lowest = (lowest if mask is None else lowest & on_device(mask, neg.device)).sum(1).cpu().numpy()
-    return RowCounts(there.greater, there.equal, there.missing, lowest, there.negatives)
-
-
-def _ragged_blocks(offsets: Ints) -> list[slice]:
-    """Groups of rows with at most as many values as are converted at a time, or one longer row."""
-    blocks, start, rows = [], 0, len(offsets) - 1
-    while start < rows:
-        fitting = int(np.searchsorted(offsets, offsets[start] + _CACHED, side="right")) - 1
-        stop = min(max(start + 1, fitting), rows)
-        blocks.append(slice(start, stop))
-        start = stop
-    return blocks or [slice(0, 0)]
+def _counted(pos: AnyArray, neg: AnyArray, offsets: Ints | None, mask: Mask | None) -> RowCounts:
+    threads = threads_for(neg.size)
+    if offsets is not None:
+        return RowCounts(*_core.ragged_rank_counts(pos, neg, offsets, threads=threads))
+    use = None if mask is None else np.require(mask, None, ("C", "A"))
+    return RowCounts(*_core.rank_counts(pos, neg, use, threads=threads))
 
 
 def _mapping(array: Any) -> mmap.mmap | None:
@@ -370,9 +331,27 @@ class PoolQueries(Queries):
     labels: Labels
     minus_inf: str
     nan: str
+    has_pool = True
 
     def __post_init__(self) -> None:
         self.n = len(self.pos)
+
+    @staticmethod
+    def join(parts: Sequence[PoolQueries]) -> PoolQueries:
+        """Positives of several parts against the negatives of all."""
+        if len({(part.minus_inf, part.nan) for part in parts}) > 1:
+            raise InputError("parts differ in minus_inf or nan", fix="Count all in the same way.")
+        pos, neg = (np.concatenate([getattr(part, name) for part in parts]) for name in ("pos", "neg"))
+        return PoolQueries(pos, neg, Labels.join([part.labels for part in parts]), parts[0].minus_inf, parts[0].nan)
+
+    def to_arrays(self) -> dict[str, AnyArray]:
+        """For an archive; `from_arrays` reads them."""
+        return {"pos": self.pos, "neg": self.neg} | self.labels.columns()
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, AnyArray], minus_inf: str, nan: str) -> PoolQueries:
+        labels = Labels.from_arrays(arrays, len(arrays["pos"]))
+        return PoolQueries(arrays["pos"], arrays["neg"], labels, minus_inf, nan)
 
     def blocks(self) -> Any:
         """All at once: a rank depends on the whole pool."""

@@ -72,13 +72,13 @@ def whole_numbers(values: Any, where: str, kind: str = "whole numbers") -> Ints:
     return array.astype(np.int64)
 
 
-def checked_offsets(offsets: Any, rows: int, values: int, where: str) -> Ints:
+def checked_offsets(offsets: Any, rows: int, values: int, where: str, what: str = "values") -> Ints:
     """Where the values of each row begin in one flat array, and where the last one's end."""
-    array = whole_numbers(offsets, where)
-    require_shape(array, (rows + 1,), where, "n rows have n + 1 offsets: the values of i are offsets[i:i+2].")
+    array = whole_numbers(offsets, where, "integers")
+    require_shape(array, (rows + 1,), where, f"n rows have n + 1 offsets: {what} of i are offsets[i:i+2].")
     if array[0] != 0 or array[-1] != values or (np.diff(array) < 0).any():
-        what = f"offsets must rise from 0 to {values}, the number of values"
-        raise InputError(what, where=where, fix=f"Found {array[0]} … {array[-1]}.")
+        said = f"offsets must rise from 0 to {values}, the number of {what}"
+        raise InputError(said, where=where, fix=f"Found {array[0]} … {array[-1]}.")
     return array
 
 

@@ -7,7 +7,8 @@ bits however the queries were split and in whichever order parts were counted an
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,10 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.core.result import Result
 from graphgauge.core.types import Floats, Ints
-from graphgauge.protocols import under_protocols
-from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.evaluate import evaluation_of, queries_of
-from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.counts import Counts, Met
+from graphgauge.ranking.evaluate import evaluate, queries_of
 from graphgauge.ranking.pooled import Pooled
-from graphgauge.ranking.queries import Queries
+from graphgauge.ranking.queries import CountedQueries, Queries
 from graphgauge.ranking.scores import MINUS_INF, PoolQueries
 
 # Queries without ids are kept one by one up to this many, and beyond it as cells of those that count the same.
@@ -72,18 +71,16 @@ class RankingState:
         """Forget everything that was counted."""
         self._name = self._shard or uuid.uuid4().hex
         self._parts: dict[str, _Part] = {}
-        self._pools: dict[str, Pooled] = {}
-        self._shared: dict[str, PoolQueries] = {}
 
     @property
     def n(self) -> int:
         """The number of queries, or of positives against one pool."""
-        return sum(map(len, self._parts.values())) + sum(each.n for each in self._shared.values())
+        return sum(map(len, self._parts.values()))
 
     @property
     def shards(self) -> tuple[str, ...]:
         """The names of all parts that were counted."""
-        return tuple(sorted({*self._parts, *self._shared}))
+        return tuple(sorted(self._parts))
 
     # ---- in
 
@@ -97,55 +94,46 @@ class RankingState:
         """
         if not isinstance(pos_scores, Queries):
             options = self._rules | options
-        queries = queries_of(pos_scores, neg_scores, options)
+        queries = queries_of(pos_scores, neg_scores, **options)
         self._require_alike(isinstance(queries, PoolQueries))
         # Numbers of one length are in order as texts, too.
         name = self._name if start is None else f"from {whole_number('start', start):015d}"
-        if start is not None and name in self.shards:
+        if start is not None and name in self._parts:
             raise InputError(f"the queries from number {start:,} on were counted before", fix="Count each part once.")
-        if isinstance(queries, PoolQueries):
-            known = self._shared.get(name)
-            self._shared[name] = queries if known is None else _one_pool([known, queries])
-            return self
-        pool = queries.pool() if self.pooled else None
-        self._add(name, queries.count(), pool)
+        part = self._parts.get(name, _Part())
+        part.add(queries, pooled=self.pooled)
+        self._parts[name] = part
         return self
 
     def merge(self, other: RankingState) -> RankingState:
         """Add the parts that another state has counted; a part or a query that both have is refused."""
-        twice = sorted({*self.shards} & {*other.shards})
+        twice = sorted({*self._parts} & {*other._parts})
         if twice:
             more = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
             raise InputError(f"both states have counted {twice[0]!r}{more}", fix="Merge each part once.")
-        if self.pooled != other.pooled and self.shards and other.shards:
+        if not other._parts:
+            return self
+        if self._parts and self.pooled != other.pooled:
             raise InputError("one state keeps all scores and the other does not", fix="Count both with pooled=True.")
-        if other.shards:
-            self._require_alike(bool(other._shared))
-            self.pooled = other.pooled
+        self._require_alike(other._shared)
+        if not other._shared:
+            _counts_of([*self._in_order(), *other._in_order()])
+        self.pooled = other.pooled
         self._parts |= {name: part.copy() for name, part in other._parts.items()}
-        self._pools |= other._pools
-        self._shared |= other._shared
-        if self._parts:
-            try:
-                self.counts()
-            except InputError:
-                for mine in (self._parts, self._pools, self._shared):
-                    for name in other.shards:
-                        mine.pop(name, None)
-                raise
         return self
 
+    @property
+    def _shared(self) -> bool:
+        """Whether what was counted are positives against one pool."""
+        return any(part.shared is not None for part in self._parts.values())
+
     def _require_alike(self, shared: bool) -> None:
-        if self.shards and shared != bool(self._shared):
+        if self._parts and shared != self._shared:
             what = "some batches have negatives of each query, others one pool for all positives"
             raise InputError(what, fix="Use one state for each form of input.")
 
-    def _add(self, name: str, counts: Counts, pool: Pooled | None) -> None:
-        part = self._parts.get(name) or _Part()
-        part.add(counts)
-        self._parts[name] = part
-        if pool is not None:
-            self._pools[name] = pool if name not in self._pools else _pooled([self._pools[name], pool])
+    def _in_order(self) -> list[_Part]:
+        return [self._parts[name] for name in sorted(self._parts)]
 
     # ---- out
 
@@ -153,13 +141,8 @@ class RankingState:
         """The counts of all parts: in the order of their ids, or if they have none, of the names of the parts."""
         if not self._parts:
             raise InputError("nothing was counted", fix="Update the state with scores first.")
-        whole = Counts.join([self._parts[name].counts() for name in sorted(self._parts)])
-        if whole.labels.ids is None:
-            return whole
-        whole.labels.require_unique()
-        return whole.take(np.argsort(whole.labels.ids, kind="stable"))
+        return _counts_of(self._in_order())
 
-    @under_protocols("ranking")
     def evaluate(
         self,
         *,
@@ -170,12 +153,12 @@ class RankingState:
         protocol: str | None = None,
     ) -> Evaluation:
         """The metrics of everything that was counted, with options as in the function `evaluate`."""
-        options: dict[str, Any] = {"k": k, "ties": ties, "metrics": metrics, "confidence": confidence}
         if self._shared:
-            queries: Queries = _one_pool([self._shared[name] for name in sorted(self._shared)])
-            return evaluation_of(queries.count, pool=queries.pool, **options)
-        pools = [self._pools[name] for name in sorted(self._pools)]
-        return evaluation_of(self.counts(), pool=(lambda: _pooled(pools)) if pools else None, **options)
+            queries: Queries = PoolQueries.join([part.shared for part in self._in_order() if part.shared is not None])
+        else:
+            pools = [part.pooled for part in self._in_order() if part.pooled is not None]
+            queries = CountedQueries(self.counts(), Pooled.join(pools) if pools else None)
+        return evaluate(queries, k=k, ties=ties, metrics=metrics, confidence=confidence, protocol=protocol)
 
     def compute(self, **options: Any) -> dict[str, float]:
         """The values of `evaluate` alone."""
@@ -186,18 +169,15 @@ class RankingState:
     def save(self, path: str | Path) -> None:
         """Write the counts, which are one row per query; `load` reads them."""
         arrays: dict[str, AnyArray] = {}
-        facts: dict[str, Any] = {"pooled": self.pooled, "shards": [], "pools": []}
-        if self._parts:
-            parts = {name: self._parts[name].counts() for name in sorted(self._parts)}
-            facts["shards"] = [[name, len(part.candidates)] for name, part in parts.items()]
-            arrays |= Counts.join(list(parts.values())).to_arrays()
-        for number, name in enumerate(sorted(self._pools)):
-            arrays |= _arrays_of(f"pool{number}", self._pools[name])
-        for number, name in enumerate(sorted(self._shared)):
-            part = self._shared[name]
-            facts["pools"].append([name, part.minus_inf, part.nan])
-            arrays |= {f"shared{number}.pos": part.pos, f"shared{number}.neg": part.neg}
-            arrays |= {f"shared{number}.{key}": values for key, values in part.labels.to_arrays().items()}
+        facts: dict[str, Any] = {"pooled": self.pooled, "parts": []}
+        if self._parts and not self._shared:
+            arrays |= Counts.join([part.counts() for part in self._in_order()]).to_arrays()
+        for number, (name, part) in enumerate(sorted(self._parts.items())):
+            scores = part.shared or part.pooled
+            if scores is not None:
+                arrays |= {f"{number}.{key}": values for key, values in scores.to_arrays().items()}
+            rules = None if part.shared is None else [part.shared.minus_inf, part.shared.nan]
+            facts["parts"].append([name, None if part.shared else len(part.counts().candidates), rules])
         write_archive(path, _KIND, facts, arrays)
 
     @classmethod
@@ -205,113 +185,82 @@ class RankingState:
         """Read what `save` wrote; a file that was changed is refused."""
         facts, arrays = read_archive(path, _KIND)
         state = cls(pooled=bool(facts["pooled"]))
-        start = 0
-        whole = Counts.from_arrays(arrays) if facts["shards"] else None
-        for number, (name, size) in enumerate(facts["shards"]):
+        start, whole = 0, Counts.from_arrays(arrays) if "above" in arrays else None
+        for number, (name, size, rules) in enumerate(facts["parts"]):
+            prefix = f"{number}."
+            own = {key.removeprefix(prefix): each for key, each in arrays.items() if key.startswith(prefix)}
+            part = state._parts[name] = _Part()
+            if rules is not None:
+                part.shared = PoolQueries.from_arrays(own, *rules)
+                continue
             assert whole is not None
-            part = whole.take(slice(start, start + size))
             # What was met is said once, of the whole.
-            state._parts[name] = _Part()
-            state._parts[name].add(part if number == 0 else replace(part, met=type(part.met)()))
+            counts = whole.take(slice(start, start + size))
+            part.append(counts if number == 0 else replace(counts, met=Met()))
+            part.pooled = Pooled.from_arrays(own) if own else None
             start += size
-            if state.pooled and f"pool{number}.pos" in arrays:
-                state._pools[name] = _pool_of(_named(arrays, f"pool{number}"))
-        for number, (name, minus_inf, nan) in enumerate(facts["pools"]):
-            own = _named(arrays, f"shared{number}")
-            labels = Labels.from_arrays(own, len(own["pos"]))
-            state._shared[name] = PoolQueries(own["pos"], own["neg"], labels, minus_inf, nan)
         return state
 
 
 class _Part:
-    """The batches of one part, put together as they grow, so that many small ones cost little."""
+    """What was counted under one name: batches, with all their scores or without; or scores against one pool.
+
+    Batches are put together as they grow, so that many small ones cost little. With each are its ids, sorted.
+    """
 
     def __init__(self) -> None:
-        self._chunks: list[Counts] = []
-        self._ids: list[AnyArray] = []  # of each chunk, sorted
+        self._chunks: list[tuple[Counts, AnyArray | None]] = []
+        self.pooled: Pooled | None = None
+        self.shared: PoolQueries | None = None
 
     def __len__(self) -> int:
-        return sum(map(len, self._chunks))
+        return sum(len(counts) for counts, _ in self._chunks) if self.shared is None else self.shared.n
 
     def copy(self) -> _Part:
-        other = _Part()
-        other._chunks, other._ids = self._chunks.copy(), self._ids.copy()
+        other = copy(self)
+        other._chunks = self._chunks.copy()
         return other
 
-    def add(self, counts: Counts) -> None:
-        """Add a batch; one that has a known id, or other labels than earlier ones, is refused and changes nothing."""
+    def add(self, queries: Queries, *, pooled: bool) -> None:
+        """Add a batch; one that does not go with the others is refused and changes nothing."""
+        if isinstance(queries, PoolQueries):
+            self.shared = queries if self.shared is None else PoolQueries.join([self.shared, queries])
+            return
+        scores = queries.pool() if pooled and queries.has_pool else None
+        self.append(queries.count())
+        if scores is not None:
+            self.pooled = scores if self.pooled is None else Pooled.join([self.pooled, scores])
+
+    def append(self, counts: Counts) -> None:
+        """Add counts; if they have a known id, or other labels than earlier ones, they are refused."""
         if self._chunks:
-            Counts.join([self._chunks[0].take(slice(0, 0)), counts])
-        ids = counts.labels.ids
-        own = np.empty(0) if ids is None else np.sort(ids)
-        for known in self._ids if ids is not None else ():
-            again = (
-                own[known[np.minimum(np.searchsorted(known, own), len(known) - 1)] == own] if len(known) else own[:0]
-            )
-            if len(again):
-                raise InputError(f"{again[0]} occurs twice", where="ids", fix="Give every query its own id.")
-        self._chunks.append(counts)
-        self._ids.append(own)
-        while len(self._chunks) > 1 and len(self._chunks[-1].candidates) >= len(self._chunks[-2].candidates):
-            self._chunks[-2:] = [Counts.join(self._chunks[-2:])]
-            self._ids[-2:] = [np.sort(np.concatenate(self._ids[-2:]))]
-        if len(self._chunks[-1].candidates) > _SINGLE and ids is None:
-            self._chunks[-1] = self._chunks[-1].fold()
+            Counts.join([self._chunks[0][0].take(slice(0, 0)), counts])
+        own = None if counts.labels.ids is None else np.sort(counts.labels.ids)
+        for _, known in self._chunks:
+            if own is not None and known is not None and len(known):
+                again = own[known[np.minimum(np.searchsorted(known, own), len(known) - 1)] == own]
+                if len(again):
+                    raise InputError(f"{again[0]} occurs twice", where="ids", fix="Give every query its own id.")
+        self._chunks.append((counts, own))
+        while len(self._chunks) > 1 and len(self._chunks[-1][0].candidates) >= len(self._chunks[-2][0].candidates):
+            (first, ids), (second, others) = self._chunks[-2:]
+            both = None if ids is None or others is None else np.sort(np.concatenate([ids, others]))
+            self._chunks[-2:] = [(Counts.join([first, second]), both)]
+        last, ids = self._chunks[-1]
+        if ids is None and len(last.candidates) > _SINGLE:
+            self._chunks[-1] = last.fold(), None
 
     def counts(self) -> Counts:
         """Of all batches, in their order."""
-        return Counts.join(self._chunks)
+        return Counts.join([counts for counts, _ in self._chunks])
 
 
-def _named(arrays: Mapping[str, AnyArray], prefix: str) -> dict[str, AnyArray]:
-    return {name.removeprefix(f"{prefix}."): each for name, each in arrays.items() if name.startswith(f"{prefix}.")}
-
-
-def _arrays_of(prefix: str, pool: Pooled) -> dict[str, AnyArray]:
-    optional = {"offsets": pool.offsets, "cluster": pool.cluster}
-    arrays = {"pos": pool.pos, "neg": pool.neg, "over": np.array(pool.over), "unit": np.array(pool.unit)}
-    arrays |= {name: values for name, values in optional.items() if values is not None}
-    return {f"{prefix}.{name}": values for name, values in arrays.items()}
-
-
-def _pool_of(arrays: Mapping[str, AnyArray]) -> Pooled:
-    texts = str(arrays["over"]), str(arrays["unit"])
-    return Pooled(arrays["pos"], arrays["neg"], arrays.get("offsets"), arrays.get("cluster"), *texts)
-
-
-def _pooled(parts: list[Pooled]) -> Pooled:
-    """The scores of several parts together."""
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    starts = np.cumsum([0] + [len(part.neg) for part in parts[:-1]])
-    offsets = [part.offsets[1:] + start for part, start in zip(parts, starts, strict=True) if part.offsets is not None]
-    cluster = [part.cluster for part in parts if part.cluster is not None]
-    if cluster and first.over == "queries":  # each part has numbered its own
-        sizes = [int(each.max(initial=-1)) + 1 for each in cluster[:-1]]
-        cluster = [each + shift for each, shift in zip(cluster, np.cumsum([0, *sizes]), strict=True)]
-    return Pooled(
-        np.concatenate([part.pos for part in parts]),
-        np.concatenate([part.neg for part in parts]),
-        None if first.offsets is None else np.concatenate([[0], *offsets]),
-        None if first.cluster is None else np.concatenate(cluster),
-        first.over,
-        first.unit,
-    )
-
-
-def _one_pool(parts: list[PoolQueries]) -> PoolQueries:
-    """Positives of several parts against the negatives of all."""
-    first = parts[0]
-    if len({(part.minus_inf, part.nan) for part in parts}) > 1:
-        raise InputError("parts differ in minus_inf or nan", fix="Count all in the same way.")
-    return PoolQueries(
-        np.concatenate([part.pos for part in parts]),
-        np.concatenate([part.neg for part in parts]),
-        Labels.join([part.labels for part in parts]),
-        first.minus_inf,
-        first.nan,
-    )
+def _counts_of(parts: Sequence[_Part]) -> Counts:
+    whole = Counts.join([part.counts() for part in parts])
+    if whole.labels.ids is None:
+        return whole
+    whole.labels.require_unique()
+    return whole.take(np.argsort(whole.labels.ids, kind="stable"))
 
 
 class BinnedAUC:

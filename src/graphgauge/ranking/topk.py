@@ -112,7 +112,7 @@ class TopQueries(Queries):
         catalog: Catalog | None = None,
         complete: bool = False,
     ) -> None:
-        self.labels, self.targets, self._grades, self._catalog = labels, targets, grades, catalog
+        self.labels, self.targets, self._grades, self.catalog = labels, targets, grades, catalog
         self.n, longest = len(offsets) - 1, int(np.diff(offsets).max(initial=0))
         unfilled = 0 if complete else self.n * longest - len(values)
         rows = np.repeat(np.arange(self.n), np.diff(offsets))
@@ -134,17 +134,16 @@ class TopQueries(Queries):
         has = self.targets.sizes > 0
         return None if has.all() else has
 
-    def samples(self, k: int) -> Mapping[str, Any]:
-        """What is recommended: the lists themselves, as far as all of them go."""
-        if self._catalog is None:
-            return {}
+    def recommended(self, k: int) -> Recommended:
+        """The lists themselves, as far as all of them go."""
+        assert self.catalog is not None
         size = np.diff(self.offsets)
         query = np.repeat(np.arange(self.n), size)
         place = np.arange(len(self.values)) - self.offsets[query]
         kept = place < self.depth
         one = np.ones(int(kept.sum()), np.int64)
         top = TopItems(query[kept], self.values[kept], place[kept], one, np.minimum(size, self.depth))
-        return Recommended.samples(top, self._catalog, self.depth)
+        return Recommended.of(top, self.catalog, self.depth)
 
     # What all lists together have is said once.
     block_work = 1 << 62

@@ -40,7 +40,7 @@ class TopItems:
         """From entries that include all candidates of the first k places: those that can be among them."""
         order = np.lexsort((item, -score, query))
         query, item = query[order], item[order]
-        run, first, size, start = runs_of(query, score[order])
+        run, _, size, start = runs_of(query, score[order])
         start, length = start[run], size[run]
         kept = start < k
         return cls(query[kept], item[kept], start[kept], length[kept], candidates)

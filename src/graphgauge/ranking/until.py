@@ -23,9 +23,9 @@ from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.registry import find
 from graphgauge.core.result import Interval, Result
 from graphgauge.ranking.assist import Assist
-from graphgauge.ranking.evaluate import evaluation_of
+from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.labels import Labels
-from graphgauge.ranking.queries import Queries
+from graphgauge.ranking.queries import CountedQueries, Queries
 from graphgauge.ranking.reading import Followed, Reading, Units
 from graphgauge.ranking.ties import TIES
 
@@ -294,7 +294,7 @@ class _Finished:
         if self.average != "micro" and reading.complete:
             names += [f"{metric}_macro_{self.average}" for metric in reading.metrics]
         counts = dataclasses.replace(counts, labels=labels)
-        return evaluation_of(counts, metrics=names, ties=reading.ties, confidence=self.confidence)
+        return evaluate(CountedQueries(counts), metrics=names, ties=reading.ties, confidence=self.confidence)
 
     def _result(self, each: Followed, bases: Sequence[Evaluation]) -> Result:
         complete = self.reading.complete
