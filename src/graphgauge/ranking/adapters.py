@@ -1,8 +1,4 @@
-"""Objects of other libraries, by what they offer publicly: PyKEEN's factories, frames, names, and runs as in TREC.
-
-A run is `{query: {document: score}}` and its judgements are `{query: {document: grade}}`, as ranx, ir_measures and
-pytrec_eval take them.
-"""
+"""Triples as other libraries have them, by what these offer publicly: PyKEEN's factories, frames, names."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_tensor
+from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_tensor
 from graphgauge.core.errors import InputError
 from graphgauge.ranking.edges import Edges
 from graphgauge.ranking.sets import frame_columns, numbers_of
@@ -60,42 +56,6 @@ def triples_of(given: Any, where: str, names: TripleNames | None = None) -> Edge
     kinds = (known.entities, known.relations, known.entities)
     numbers = [numbers_of(column, kind, where, needed) for column, kind in zip(columns, kinds, strict=True)]
     return Edges.of(np.stack(numbers, axis=1), where)
-
-
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """A run with its relevance judgements, as one flat list per query, best first; documents are numbered."""
-
-    queries: AnyArray
-    documents: Ints
-    scores: Floats
-    offsets: Ints
-    relevant: tuple[Ints, Ints, Floats]  # query, document, grade
-    count: int
-
-    @classmethod
-    def of(cls, run: Mapping[Any, Mapping[Any, float]], relevance: Mapping[Any, Mapping[Any, float]]) -> Judged:
-        """Queries are those with judgements, in their order; one that is missing in the run has an empty list."""
-        if not isinstance(run, Mapping) or not all(isinstance(each, Mapping) for each in run.values()):
-            raise InputError("expected {query: {document: score}}", where="run", fix="One dictionary per query.")
-        foreign = next((query for query in run if query not in relevance), None)
-        if foreign is not None:
-            raise InputError(f"the query {foreign!r:.60} has no judgements", where="run", fix="Leave it out.")
-        number: dict[Any, int] = {}
-        lists = [run.get(query, {}) for query in relevance]
-        documents = np.array([number.setdefault(each, len(number)) for part in lists for each in part], np.int64)
-        scores = np.array([score for part in lists for score in part.values()], np.float64)
-        if np.isnan(scores).any():
-            raise InputError(f"{np.isnan(scores).sum()} scores are NaN", where="run", fix="Repair the model.")
-        size = np.array([len(part) for part in lists], np.int64)
-        order = np.lexsort((-scores, np.repeat(np.arange(len(lists)), size)))
-        judged = [(query, doc, grade) for query, part in enumerate(relevance.values()) for doc, grade in part.items()]
-        right = [(query, number.setdefault(doc, len(number)), grade) for query, doc, grade in judged if grade > 0]
-        columns = np.array(right, np.float64).reshape(-1, 3).T
-        relevant = columns[0].astype(np.int64), columns[1].astype(np.int64), columns[2]
-        ids = as_labels(list(relevance), "relevance")
-        offsets = np.append(0, np.cumsum(size))
-        return cls(ids, documents[order], scores[order], offsets, relevant, len(number))
 
 
 def _in_order(names: Any, where: str) -> AnyArray | None:

@@ -200,15 +200,9 @@ def known_positives_as_negatives(
     test_edges: Any, neg_targets: Any, train_edges: Any = None, known_edges: Any = None
 ) -> Evidence:
     """Negatives are edges that are known to be true."""
-    lists = list(Edges.all_of(test_edges=test_edges, train_edges=train_edges, known_edges=known_edges).values())
-    test, targets = lists[0], _targets(neg_targets, len(lists[0]))
-    if any(each.repeats > _EVENTS for each in lists):
-        return None
-    true, turned = _true(test, targets, Edges.joined(lists))
-    share = float(true.any(axis=1).mean()) if len(test) else 0.0
-    if share < _FEW:
-        return None
-    return {"share": share, "count": int(true.sum()), "turned": int(turned.sum())}
+    true, turned = _true(neg_targets, test_edges, train_edges, known_edges)
+    share = float(true.any(axis=1).mean()) if len(true) else 0.0
+    return {"share": share, "count": int(true.sum()), "turned": int(turned.sum())} if share >= _FEW else None
 
 
 @check(
@@ -221,18 +215,18 @@ def reversed_positives_as_negatives(
     test_edges: Any, neg_targets: Any, train_edges: Any = None, known_edges: Any = None
 ) -> Evidence:
     """Negatives are true edges if direction is left out of account."""
-    lists = list(Edges.all_of(test_edges=test_edges, train_edges=train_edges, known_edges=known_edges).values())
-    test, targets = lists[0], _targets(neg_targets, len(lists[0]))
-    if any(each.repeats > _EVENTS for each in lists):
-        return None
-    _, turned = _true(test, targets, Edges.joined(lists))
-    share = float(turned.any(axis=1).mean()) if len(test) else 0.0
+    _, turned = _true(neg_targets, test_edges, train_edges, known_edges)
+    share = float(turned.any(axis=1).mean()) if len(turned) else 0.0
     return {"share": share, "count": int(turned.sum())} if share >= _FEW else None
 
 
-def _true(test: Edges, targets: AnyArray, known: Edges) -> tuple[Mask, Mask]:
-    """Which negatives are known edges, and which are only if they are turned around."""
-    width = targets.shape[1]
+def _true(neg_targets: Any, test_edges: Any, train_edges: Any, known_edges: Any) -> tuple[Mask, Mask]:
+    """Which negatives are known edges, and which are only if they are turned around; none if edges are events."""
+    lists = list(Edges.all_of(test_edges=test_edges, train_edges=train_edges, known_edges=known_edges).values())
+    test, targets = lists[0], _targets(neg_targets, len(lists[0]))
+    if any(each.repeats > _EVENTS for each in lists):
+        return np.zeros(targets.shape, bool), np.zeros(targets.shape, bool)
+    width, known = targets.shape[1], Edges.joined(lists)
     asked = Edges(np.repeat(test.head, width), np.repeat(test.relation, width), targets.reshape(-1))
     true = asked.among(known)
     turned = asked.reversed.among(known) & ~true

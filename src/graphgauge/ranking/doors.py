@@ -19,16 +19,15 @@ _GROUPS = Input(
 )
 _CLUSTER = Input("cluster", "Labels: queries with the same one err together.", "labels", along=True)
 _WEIGHTS = Input("weights", "How much each query counts.", along=True)
+_ABOUT = (_GROUPS, _CLUSTER, _WEIGHTS)
 _KNOWN = Input("known", "Other right answers of each query, which are no candidates.", "set")
 _CATALOG = Input("catalog", "What is known of the items: popularity, categories, embeddings.", "table")
 _K = Option("k", tuple[int, ...], (1, 3, 10), "Cut-offs of hits@k and other metrics.", 1)
-_TIES = Option(
-    "ties",
-    Literal["realistic", "optimistic", "pessimistic", "expected"],
-    "realistic",
-    "How equal scores rank.",
-)
+_RULES = Literal["realistic", "optimistic", "pessimistic", "expected"]
+_TIES = Option("ties", _RULES, "realistic", "How equal scores rank.")
 _MINUS_INF = Option("minus_inf", Literal["rank", "exclude"], "rank", "What a negative at −inf is.")
+_MAYBE_INF = Option("minus_inf", Literal["rank", "exclude"] | None, None, "What −inf is; an error without it.")
+_SCORE = Option("score", Literal["dot", "l1", "l2"], "dot", "How embeddings are scored.")
 
 SCORES = Door(
     "",
@@ -46,9 +45,7 @@ SCORES = Door(
         Input("mask", "Which cells of the negatives are used (true or false).", along=True),
         Input("negatives", "The negatives that were scored, of `ranking negatives`.", f"{_HERE}:read_negatives"),
         _IDS,
-        _GROUPS,
-        _CLUSTER,
-        _WEIGHTS,
+        *_ABOUT,
     ),
     options=(_K, _TIES, _MINUS_INF, NAN),
     common=(METRICS, CONFIDENCE, PROTOCOL),
@@ -64,9 +61,7 @@ LISTS = Door(
         Input("scores", "One score per candidate.", required=True),
         Input("labels", "0 for wrong answers, 1 or a grade above 0 for right ones.", required=True),
         Input("queries", "The query of each candidate.", "labels", required=True),
-        _GROUPS,
-        _CLUSTER,
-        _WEIGHTS,
+        *_ABOUT,
     ),
     options=(_K, _TIES, _MINUS_INF, NAN),
     example="graphgauge ranking lists --scores scores.npy --labels labels.npy --queries queries.npy",
@@ -82,9 +77,7 @@ TOPK = Door(
         _KNOWN,
         _CATALOG,
         _IDS,
-        _GROUPS,
-        _CLUSTER,
-        _WEIGHTS,
+        *_ABOUT,
     ),
     options=(_K, Option("n_items", int | None, None, "How many items there are, for levels of chance.", 1)),
     example="graphgauge ranking topk --indices lists.npy --targets test.npz",
@@ -101,15 +94,13 @@ RECOMMEND = Door(
         Input("known", "The items of training, which are no candidates, likewise.", "set"),
         _CATALOG,
         _IDS,
-        _GROUPS,
-        _CLUSTER,
-        _WEIGHTS,
+        *_ABOUT,
     ),
     options=(
         Option("k", tuple[int, ...], (10,), "Cut-offs of recall@k and other metrics.", 1),
         _TIES,
-        Option("score", Literal["dot", "l1", "l2"], "dot", "How embeddings are scored."),
-        Option("minus_inf", Literal["rank", "exclude"] | None, None, "What a score of −inf is; an error without it."),
+        _SCORE,
+        _MAYBE_INF,
     ),
     example="graphgauge ranking recommend --scores scores.npy --test test.npy --known train.npz",
 )
@@ -133,8 +124,8 @@ ENTITIES = Door(
     options=(
         _K,
         _TIES,
-        Option("score", Literal["dot", "l1", "l2"], "dot", "How embeddings are scored."),
-        Option("minus_inf", Literal["rank", "exclude"] | None, None, "What a score of −inf is; an error without it."),
+        _SCORE,
+        _MAYBE_INF,
     ),
     example="graphgauge ranking entities --queries q.npy --entities e.npy --targets targets.npy",
 )

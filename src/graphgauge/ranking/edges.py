@@ -11,6 +11,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Ints, Mask, as_numeric
 from graphgauge.core.errors import InputError
+from graphgauge.kernels.tally import distinct
 
 _LARGEST = np.iinfo(np.int64).max
 
@@ -88,14 +89,7 @@ class Edges:
 
 def dense(*columns: Ints) -> Ints:
     """A number for each distinct row of columns, from 0 without gaps, in the order of the rows."""
-    codes = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        span = int(column.max(initial=0)) + 1
-        if (int(codes.max(initial=0)) + 1) * span > _LARGEST:
-            codes, column = _numbered(codes), _numbered(column)
-            span = int(column.max(initial=0)) + 1
-        codes = pair_codes(codes, column, span)
-    return _numbered(codes)
+    return distinct(columns)[1]
 
 
 def pair_codes(first: Ints, second: Ints | int, width: int) -> Ints:
@@ -104,7 +98,3 @@ def pair_codes(first: Ints, second: Ints | int, width: int) -> Ints:
         raise InputError("node numbers are too large to be looked up", fix="Number nodes from 0 without gaps.")
     codes: Ints = first * width + second
     return codes
-
-
-def _numbered(codes: Ints) -> Ints:
-    return np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64, copy=False)

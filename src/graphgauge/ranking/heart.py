@@ -11,6 +11,7 @@ from graphgauge import _core
 from graphgauge.core.arrays import Floats, Ints, sorted_unique
 from graphgauge.core.threads import default_threads
 from graphgauge.ranking.edges import Edges
+from graphgauge.ranking.tops import runs_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -77,15 +78,12 @@ def _ranks(owner: Ints, score: Floats) -> Floats:
     if not len(owner):
         return np.empty(0)
     order = np.lexsort((score, owner))
-    who, value, place = owner[order], score[order], np.arange(len(owner))
-    new_owner = np.append(True, who[1:] != who[:-1])
-    new_value = new_owner | np.append(True, value[1:] != value[:-1])
-    first = np.maximum.accumulate(np.where(new_value, place, 0))
+    who, value = owner[order], score[order]
+    run, _, _, before = runs_of(who, value)
     # Scores of 0 come first in ascending order and are not counted.
     zeros = np.bincount(who, value == 0, minlength=int(who.max()) + 1).astype(np.int64)
-    start = np.maximum.accumulate(np.where(new_owner, place, 0))
-    below = first - start - zeros[who]
-    end = np.flatnonzero(np.append(new_owner[1:], True))
+    below = before[run] - zeros[who]
+    end = np.flatnonzero(np.append(who[1:] != who[:-1], True))
     most = np.zeros(len(zeros), np.int64)
     most[who[end]] = np.where(value[end] > 0, below[end] + 1, 0)
     ranks = np.empty(len(who))

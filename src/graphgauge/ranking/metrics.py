@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -212,16 +213,7 @@ def _trivial(ranks: Ranks, k: int) -> tuple[str, ...]:
     return (f"k = {k} is at least the number of candidates in {queries} queries, which score 1 with any model",)
 
 
-def _reciprocal(ranks: Ranks) -> Floats:
-    return ranks.reciprocal
-
-
-def _rank(ranks: Ranks) -> Floats:
-    return ranks.rank
-
-
-def _log(ranks: Ranks) -> Floats:
-    return ranks.log
+_reciprocal, _rank, _log = attrgetter("reciprocal"), attrgetter("rank"), attrgetter("log")
 
 
 # ---- lists: each query as a whole

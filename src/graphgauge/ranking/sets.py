@@ -25,10 +25,13 @@ _LISTS = "Pass a list with the entities of each, pairs (n, 2), (values, offsets)
 
 @dataclass(frozen=True, eq=False)
 class Numbering:
-    """The queries and entities that sets are about: how many, what their names are, and what the caller calls them."""
+    """The queries and entities that sets are about: how many, what their names are, and what the caller calls them.
+
+    If the number of entities is not known, sets have those up to the largest that they name.
+    """
 
     queries: int
-    entities: int
+    entities: int | None
     ids: AnyArray | None = None
     names: AnyArray | None = None
     query: str = "query"
@@ -110,8 +113,9 @@ class Sets:
         return cls._from_array(given, of, where)
 
     @classmethod
-    def from_pairs(cls, query: Ints, entity: Ints, queries: int, entities: int) -> Sets:
+    def from_pairs(cls, query: Ints, entity: Ints, queries: int, entities: int | None = None) -> Sets:
         """Pairs of a query and an entity, in any order and any number of times."""
+        entities = 1 + int(entity.max(initial=-1)) if entities is None else entities
         span = max(entities, 1)
         keys = query * span + entity
         if (keys[1:] <= keys[:-1]).any():
@@ -120,9 +124,7 @@ class Sets:
 
     @classmethod
     def _from_sparse(cls, given: Any, of: Numbering, where: str) -> Sets:
-        if tuple(given.shape) != (of.queries, of.entities):
-            what = f"expected a sparse matrix of shape ({of.queries}, {of.entities}), found {tuple(given.shape)}"
-            raise InputError(what, where=where, fix=f"One row per {of.query}, one column per {of.entity}.")
+        require_shape(given, (of.queries, of.entities), where, f"One row per {of.query}, one column per {of.entity}.")
         pairs = given.tocoo()
         data = np.asarray(pairs.data)
         below = np.flatnonzero(data < 0)
@@ -183,12 +185,11 @@ class Sets:
         array = np.asarray(on_host(given, where))
         if array.dtype == np.bool_:
             require_shape(array, (of.queries, of.entities), where, f"One row per {of.query}, one column per entity.")
-            row, column = np.nonzero(array)
-            return cls.from_pairs(row, column, of.queries, of.entities)
+            return cls.from_pairs(*np.nonzero(array), *array.shape)
         if array.ndim == 1:
             numbers = of.of_entities(array, where)
             require_shape(numbers, (of.queries,), where, f"One number per {of.query}. {_LISTS}")
-            return cls(numbers, np.arange(of.queries + 1), of.entities)
+            return cls.from_pairs(np.arange(of.queries), numbers, of.queries, of.entities)
         if array.ndim == 2 and array.shape[1] == 2:
             if len(array) == of.queries:
                 pairs = f"scipy.sparse.coo_array((np.ones(len({where})), {where}.T), ({of.queries}, {of.entities}))"
@@ -272,10 +273,11 @@ def _ambiguous(found: str, pairs: str, sets: str, of: Numbering) -> InputError:
     return InputError(what, fix=f"Write {pairs} for pairs, {sets} for two of each.")
 
 
-def _below(numbers: Ints, count: int, where: str, what: str) -> Ints:
-    if numbers.size and (int(numbers.min()) < 0 or int(numbers.max()) >= count):
-        outside = numbers[(numbers < 0) | (numbers >= count)][0]
-        raise InputError(f"{outside} is not among the {count} {_plural(what)}, numbered from 0", where=where)
+def _below(numbers: Ints, count: int | None, where: str, what: str) -> Ints:
+    outside = numbers[(numbers < 0) | (numbers >= (np.iinfo(np.int64).max if count is None else count))]
+    if outside.size:
+        of = _plural(what) if count is None else f"the {count} {_plural(what)}"
+        raise InputError(f"{outside[0]} is not among {of}, numbered from 0", where=where)
     return numbers
 
 

@@ -7,14 +7,14 @@ their length. What depends on items further down (ranks, `mrr`, AUC) is not.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats, Ints, Mask, as_labels, is_tensor, on_host
+from graphgauge.core.arrays import Floats, Ints, Mask, as_labels
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import whole_number
-from graphgauge.ranking.adapters import Judged
 from graphgauge.ranking.beyond import Catalog, Recommended
 from graphgauge.ranking.counts import Counts, Met
 from graphgauge.ranking.labels import Labels
@@ -78,16 +78,19 @@ def from_topk(
             raise OptionError("a run takes no catalog, known and names", fix=fix)
         return _from_run(indices, targets, n_items, about)
     shop = Catalog.of(catalog)
-    n_items = shop.items if n_items is None and shop is not None else n_items
     every = None if names is None else as_labels(names, "names")
     values, offsets = _lists(indices, every)
-    queries = len(offsets) - 1
-    labels = Labels.given(queries, **about)
-    count = _items(n_items, every, values, targets, known)
-    if values.size and int(values.max()) >= count:
-        raise InputError(f"item {values.max()} is not among the {count} items", where="indices")
-    of = Numbering(queries, count, labels.ids, every, entity="item")
+    labels = Labels.given(len(offsets) - 1, **about)
+    count = len(every) if n_items is None and every is not None else n_items
+    count = shop.items if count is None and shop is not None else count
+    count = None if count is None else whole_number("n_items", count, 1)
+    of = Numbering(len(offsets) - 1, count, labels.ids, every, entity="item")
     right, left_out = Sets.read(targets, of, "targets"), Sets.read(known, of, "known")
+    largest = int(values.max(initial=-1))
+    count = max(largest + 1, right.entities, left_out.entities) if count is None else count
+    if largest >= count:
+        raise InputError(f"item {largest} is not among the {count} items", where="indices")
+    right, left_out = (replace(each, entities=count) for each in (right, left_out))
     fix = "Leave it out of the targets or out of known=."
     right.refuse_common(left_out, "targets", "item {entity} of query {row} is known", fix)
     return TopQueries(values, offsets, right, left_out, labels, catalog=Catalog.of(shop, count))
@@ -189,46 +192,36 @@ class TopQueries(Queries):
 
 
 def _from_run(run: Mapping[Any, Any], relevance: Any, n_items: int | None, about: Mapping[str, Any]) -> TopQueries:
-    """A run and its judgements, as in TREC."""
+    """A run `{query: {document: score}}` and its judgements `{query: {document: grade}}`, as in TREC.
+
+    Queries are those with judgements, in their order; one that is missing in the run has an empty list.
+    """
     if not isinstance(relevance, Mapping):
         raise InputError("a run goes with judgements", where="targets", fix="Pass {query: {document: grade}}.")
-    judged = Judged.of(run, relevance)
-    query, document, grade = judged.relevant
-    queries, count = len(judged.queries), judged.count if n_items is None else whole_number("n_items", n_items, 1)
-    order = np.lexsort((document, query))
-    targets = Sets.from_pairs(query[order], document[order], queries, max(count, judged.count))
-    nothing = Sets.from_pairs(query[:0], document[:0], queries, targets.entities)
-    labels = Labels.given(queries, **{**about, "ids": judged.queries})
-    graded = None if (grade == 1).all() else grade[order]
-    return TopQueries(judged.documents, judged.offsets, targets, nothing, labels, grades=graded, complete=True)
-
-
-def _items(n_items: int | None, names: Any, values: Ints, *sets: Any) -> int:
-    """The number of items: as given, that of the names, that of the columns of a matrix, or the largest plus one."""
-    if n_items is not None:
-        return whole_number("n_items", n_items, 1)
-    if names is not None:
-        return len(names)
-    for given in sets:
-        if hasattr(given, "tocsr") or str(getattr(given, "dtype", "")).endswith("bool"):
-            return int(given.shape[1])
-    return 1 + max(int(values.max(initial=-1)), *(_largest(given) for given in sets))
-
-
-def _largest(given: Any) -> int:
-    """The largest item that sets name, in any form."""
-    if given is None:
-        return -1
-    if isinstance(given, tuple):
-        return int(np.max(np.asarray(on_host(given[0], "targets")), initial=-1))
-    if isinstance(given, Mapping):
-        return max((int(each) for part in given.values() for each in part), default=-1)
-    if hasattr(given, "columns") and not is_tensor(given):
-        return int(np.max(np.asarray(given[list(given.columns)[-1]]), initial=-1))
-    if isinstance(given, np.ndarray) or is_tensor(given):
-        array = np.asarray(on_host(given, "targets"))
-        return int((array[:, -1] if array.ndim == 2 else array).max(initial=-1))
-    return max((int(np.max(list(each) if isinstance(each, set) else each, initial=-1)) for each in given), default=-1)
+    if not all(isinstance(each, Mapping) for each in run.values()):
+        raise InputError("expected {query: {document: score}}", where="run", fix="One dictionary per query.")
+    foreign = next((query for query in run if query not in relevance), None)
+    if foreign is not None:
+        raise InputError(f"the query {foreign!r:.60} has no judgements", where="run", fix="Leave it out.")
+    number: dict[Any, int] = {}
+    lists = [run.get(query, {}) for query in relevance]
+    document = np.array([number.setdefault(each, len(number)) for part in lists for each in part], np.int64)
+    score = np.array([score for part in lists for score in part.values()], np.float64)
+    if np.isnan(score).any():
+        raise InputError(f"{np.isnan(score).sum()} scores are NaN", where="run", fix="Repair the model.")
+    size = np.array([len(part) for part in lists], np.int64)
+    order = np.lexsort((-score, np.repeat(np.arange(len(lists)), size)))
+    judged = [(row, doc, grade) for row, part in enumerate(relevance.values()) for doc, grade in part.items()]
+    right = [(row, number.setdefault(doc, len(number)), grade) for row, doc, grade in judged if grade > 0]
+    rows, items, grades = np.array(right, np.float64).reshape(-1, 3).T
+    count = len(number) if n_items is None else max(whole_number("n_items", n_items, 1), len(number))
+    by_item = np.lexsort((items, rows))
+    targets = Sets.from_pairs(rows[by_item].astype(np.int64), items[by_item].astype(np.int64), len(lists), count)
+    nothing = Sets.from_pairs(document[:0], document[:0], len(lists), count)
+    labels = Labels.given(len(lists), **{**about, "ids": as_labels(list(relevance), "relevance")})
+    offsets = np.append(0, np.cumsum(size))
+    graded = None if (grades == 1).all() else grades[by_item]
+    return TopQueries(document[order], offsets, targets, nothing, labels, grades=graded, complete=True)
 
 
 def _lists(indices: Any, names: Any) -> tuple[Ints, Ints]:
