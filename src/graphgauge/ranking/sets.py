@@ -185,7 +185,8 @@ class Sets:
         array = np.asarray(on_host(given, where))
         if array.dtype == np.bool_:
             require_shape(array, (of.queries, of.entities), where, f"One row per {of.query}, one column per entity.")
-            return cls.from_pairs(*np.nonzero(array), *array.shape)
+            row, column = np.nonzero(array)
+            return cls.from_pairs(row, column, *array.shape)
         if array.ndim == 1:
             numbers = of.of_entities(array, where)
             require_shape(numbers, (of.queries,), where, f"One number per {of.query}. {_LISTS}")
