@@ -316,7 +316,7 @@ def test_tensors_are_counted_where_they_are() -> None:
         ({"targets": [[0], [9]]}, InputError, r"targets\[1\]: 9 is not among"),
         ({"targets": [[0], [[1]]]}, InputError, r"targets\[1\]"),
         ({"targets": np.ones((2, 3), bool)}, InputError, r"targets: expected shape \(2, 4\)"),
-        ({"targets": sparse.eye(3)}, InputError, r"a sparse matrix of shape \(2, 4\), found \(3, 3\)"),
+        ({"targets": sparse.eye(3)}, InputError, r"targets: expected shape \(2, 4\), found \(3, 3\)"),
         ({"targets": np.zeros((2, 3), int)}, InputError, "a matrix .* of 0 and 1"),
         ({"targets": np.full((2, 3), 2)}, InputError, r"found an array of shape \(2, 3\).*list\(targets\)"),
         ({"targets": np.full((3, 2), 7)}, InputError, "targets: 7 is not among the 2 queries"),

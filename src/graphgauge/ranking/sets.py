@@ -77,7 +77,7 @@ def whole_numbers(values: Any, where: str, kind: str = "whole numbers") -> Ints:
 
 def checked_offsets(offsets: Any, rows: int, values: int, where: str, what: str = "values") -> Ints:
     """Where the values of each row begin in one flat array, and where the last one's end."""
-    array = whole_numbers(offsets, where, "integers")
+    array = whole_numbers(offsets, where)
     require_shape(array, (rows + 1,), where, f"n rows have n + 1 offsets: {what} of i are offsets[i:i+2].")
     if array[0] != 0 or array[-1] != values or (np.diff(array) < 0).any():
         said = f"offsets must rise from 0 to {values}, the number of {what}"
