@@ -109,7 +109,8 @@ def evaluate(
     usual = select("ranking", at_hand.default_keys, at_hand, {"k": ks})[0] if by_default else []
     own, named = select("ranking", names, at_hand, {"k": ks}) if names is not None else ([], frozenset())
     together = {metric.key_of(**params): (metric, params) for metric, params in (*usual, *own)}
-    chosen, skipped = _known(list(together.values()), named, counts)
+    asked = named | {metric.key_of(**params) for metric, params in usual}
+    chosen, skipped = _known(list(together.values()), asked, counts)
     at_hand.longest = max((whole_number("k", params["k"], 1) for _, params in chosen if "k" in params), default=1)
     conventions = _conventions(counts, ties)
     measured = measure(
@@ -225,7 +226,7 @@ def _without_default(names: Any) -> tuple[Any, bool]:
     return [each for each in listed if each != DEFAULT] or None, True
 
 
-def _known(chosen: list[Chosen], named: frozenset[str], counts: Counts) -> tuple[list[Chosen], dict[str, str]]:
+def _known(chosen: list[Chosen], asked: frozenset[str], counts: Counts) -> tuple[list[Chosen], dict[str, str]]:
     """The metrics that follow from the places that are known, and why the others are left out."""
     if counts.depth is None or not len(counts):
         return chosen, {}
@@ -234,7 +235,7 @@ def _known(chosen: list[Chosen], named: frozenset[str], counts: Counts) -> tuple
     for metric, params in chosen:
         key = metric.key_of(**params)
         if metric.needs == ("ranks",) or ("lists" in metric.needs and "k" not in params):
-            if key not in named:
+            if key not in asked:
                 skipped[key] = "it depends on items beyond the lists, which are not known"
                 continue
             raise OptionError(
@@ -242,7 +243,7 @@ def _known(chosen: list[Chosen], named: frozenset[str], counts: Counts) -> tuple
                 fix="Known are recall@k, precision@k, map@k, ndcg@k, hit_ratio@k, f1@k and mrr_first@k.",
             )
         if params.get("k", 1) > counts.depth:
-            if key in named and not any(each.key == metric.key and p["k"] <= counts.depth for each, p in chosen):
+            if key in asked and not any(each.key == metric.key and p["k"] <= counts.depth for each, p in chosen):
                 what = f"k = {params['k']} is beyond the lists, of which the first {counts.depth} items are known"
                 raise OptionError(what, fix="Ask for longer lists, or a smaller k.").about("k")
             skipped[key] = f"only the first {counts.depth} items are known"
