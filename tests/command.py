@@ -65,13 +65,15 @@ def _asked(call: dict[str, object]) -> int:
 
 def _serve() -> None:
     """Answer each call on stdin with an exit code on stdout; in a fork, become the command."""
-    from graphgauge.cli.app import COMMANDS
+    import click
+
+    from graphgauge.cli.app import COMMANDS, cli
     from graphgauge.old.core.family import BUILT_IN, family
 
     for name in (*_EARLY, "graphgauge.old.cli.family"):
         import_module(name)
     for command in COMMANDS:
-        import_module(f"graphgauge.cli.{command}")
+        cli.get_command(click.Context(cli), command)
     for name in BUILT_IN:
         family(name).module("from_files")
     assert "torch" not in sys.modules, "imported before the fork, which changes what commands do"

@@ -112,8 +112,11 @@ def test_refusals(words, said):
     assert said in words_of(result)
 
 
-def test_an_option_given_twice_is_refused():
-    assert "--k is given more than once" in words_of(run("--ranks", "ranks.npy", "--k", "1", "--k", "2"))
+def test_an_option_given_twice_is_refused_unless_it_is_a_list():
+    assert "--cap is given more than once" in words_of(run("--ranks", "ranks.npy", "--cap", "1", "--cap", "2"))
+    several = run("--ranks", "ranks.npy", "--k", "1", "--k", "3")
+    assert several.exit_code == 0
+    assert several.stdout == run("--ranks", "ranks.npy", "--k", "1,3").stdout
 
 
 def test_flags_options_of_many_kinds_and_files_that_are_written():

@@ -12,9 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from graphgauge import stats
-from graphgauge.cli.aggregate import command as aggregate
-from graphgauge.cli.audit import command as audit
-from graphgauge.cli.compare import command as compare
+from graphgauge.cli.results import aggregate, audit, compare
 from graphgauge.core.errors import InputError
 from graphgauge.old import ranking
 from graphgauge.old.core.schema import read_result, write_result

@@ -68,7 +68,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_reserved_names_are_those_of_the_commands() -> None:
-    assert {*COMMANDS, "negatives", "results", "runs"} == {*RESERVED}
+    assert {*COMMANDS, "results", "runs"} == {*RESERVED}
 
 
 def test_help_lists_what_works_and_says_what_does_not(site: Path) -> None:

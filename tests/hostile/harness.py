@@ -293,7 +293,7 @@ WRITERS = (
     Command("verify", ("verify", "made.json", "-o", "verdicts.json"), ("verdicts.json",), (1, 3)),
     Command("aggregate", ("aggregate", "results", "-o", "table.tex")),
     Command("compare", ("compare", "results", "--metric", "mrr", "--over", "items", "-o", "compared.json")),
-    Command("negatives", ("negatives", "--edges", "edges.npy", "--k", "3", "-o", "drawn.npz")),
+    Command("negatives", ("ranking", "negatives", "--edges", "edges.npy", "--k", "3", "-o", "drawn.npz")),
     Command("init", ("init", "-o", "new.toml")),
     Command("audit", ("audit", *_RANKING, "-o", "audited.json"), ("audited.json",)),
     Command("recovery", ("recovery", "--true", "square.npy", "--pred", "square.npy", "-o", "out.json")),

@@ -8,10 +8,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from graphgauge.cli.aggregate import command as aggregate
 from graphgauge.cli.app import cli
-from graphgauge.cli.compare import command as compare
-from graphgauge.cli.gate import command as gate
+from graphgauge.cli.gate import gate
+from graphgauge.cli.results import aggregate, compare
 
 
 @pytest.fixture

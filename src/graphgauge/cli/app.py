@@ -17,7 +17,6 @@ from graphgauge.cli import end
 
 # One line each, shown by --help without importing the command. The families' commands come first.
 COMMANDS = {
-    "negatives": "Draw the negatives of a ranking, one file for all methods.",
     "merge": "Merge saved states of parts of one evaluation.",
     "aggregate": "Means, spreads and intervals over runs, as a table.",
     "compare": "Which method is better, over seeds, datasets or items.",
@@ -29,6 +28,11 @@ COMMANDS = {
     "audit": "Find misleading evaluations: checks of inputs and results.",
     "metrics": "List all metrics, or explain one.",
     "demo": "A built-in study: data, results, comparisons and conclusions.",
+}
+# The modules of those commands that have none of their own name.
+_HOMES = {
+    **dict.fromkeys(("aggregate", "compare", "audit", "report"), "results"),
+    **dict.fromkeys(("init", "run", "verify", "demo"), "studies"),
 }
 
 # Distinct from the outcomes that scripts act on.
@@ -46,7 +50,8 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
-            command: click.Command = importlib.import_module(f"graphgauge.cli.{cmd_name}").command
+            home = importlib.import_module(f"graphgauge.cli.{_HOMES.get(cmd_name, cmd_name)}")
+            command: click.Command = getattr(home, cmd_name)
             return command
         return self._family(cmd_name, [])[0] if _is_family(cmd_name) else None
 
@@ -58,8 +63,6 @@ class _Commands(click.Group):
             from graphgauge.core.errors import UnknownNameError
 
             raise UnknownNameError("command", name, _lines())
-        if name == "merge":
-            return name, importlib.import_module("graphgauge.cli.merge").command_for(args[1:]), args[1:]
         if name in COMMANDS or not _is_family(name):
             return super().resolve_command(ctx, args)
         command, rest = self._family(name, args[1:])
@@ -67,8 +70,10 @@ class _Commands(click.Group):
 
     def _family(self, name: str, words: list[str]) -> tuple[click.Command, list[str]]:
         from graphgauge.cli.door import family_command
+        from graphgauge.core.door import doors
+        from graphgauge.core.family import BUILT_IN
 
-        if _is_old(name):
+        if name in BUILT_IN and not doors(name):
             from graphgauge.old.cli.family import family_command as old_command
 
             return old_command(name), words
@@ -96,14 +101,6 @@ def _is_family(name: str) -> bool:
     from graphgauge.core.family import BUILT_IN, family_names
 
     return name in BUILT_IN or name in family_names()
-
-
-def _is_old(name: str) -> bool:
-    """Whether a family is not rebuilt."""
-    from graphgauge.core.door import doors
-    from graphgauge.core.family import BUILT_IN
-
-    return name in BUILT_IN and not doors(name)
 
 
 def _print_version(context: click.Context, option: click.Parameter, asked: bool) -> None:
@@ -191,7 +188,7 @@ def _explained(error: Exception) -> tuple[str, int]:
     from graphgauge.core.errors import GraphgaugeError
 
     if isinstance(error, GraphgaugeError):
-        return _in_flags(str(error)), error.exit_code
+        return str(error), error.exit_code
     if isinstance(error, OSError) and (error.filename is not None or error.errno in DISK_ERRORS):
         where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{error.strerror}.", GraphgaugeError.exit_code
@@ -201,13 +198,6 @@ def _explained(error: Exception) -> tuple[str, int]:
     said = " ".join(str(error).split())
     what = f"internal fault: {type(error).__name__}{f': {said:.300}' if said else ''}."
     return f"{what} Please report it, unless your own imported code raised it", INTERNAL_FAULT
-
-
-def _in_flags(text: str) -> str:
-    """The words of commands that are not rebuilt."""
-    from graphgauge.old.cli.flags import in_flags
-
-    return in_flags(text)
 
 
 def _told(error: BaseException, text: str, status: int) -> int:

@@ -1,17 +1,20 @@
-"""What all commands are: options in sections, each given once, and errors in the words of the command line."""
+"""What all commands are: options declared as those of doors, in sections, and errors in the words of the flags."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from graphgauge.core.door import reworded
+from graphgauge.core.door import METRICS, REQUIRED, Door, Input, Option, reworded, split_list
 from graphgauge.core.errors import GraphgaugeError, OptionError
 
-OUTPUT_FILE = click.Path(dir_okay=False)
+DEBUG = Option("debug", bool, False, "Show tracebacks.")
+QUIET = Option("quiet", bool, False, "Nothing on stderr but errors and gates.")
+_KINDS = {"named": "NAME=FILE", "parts": "FILE", "code": "MODULE:FACTORY", "folder": "DIR"}
 
 
 class Section(click.Option):
@@ -23,7 +26,12 @@ class Section(click.Option):
 
 
 class Command(click.Command):
-    """A command that refuses an option given twice, of which click would use the last."""
+    """A command with `declared` options, which its callback takes typed and within their bounds.
+
+    An option given twice is refused, unless it is a list: click would use the last.
+    """
+
+    declared = Door("", "", "", (), common=())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         words = [text.partition("=")[0] for text in args[: args.index("--") if "--" in args else None]]
@@ -35,16 +43,11 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
+            ctx.params |= self.declared.read(given_fields(self.declared, ctx.params))
             return super().invoke(ctx)
         except GraphgaugeError as error:
-            told = reworded(error, self.flags, lambda name: self.flags[name])
-            raise told from (error.__cause__ or error)
-
-    @property
-    def flags(self) -> dict[str, str]:
-        """The flag of each option by the name that messages have for it."""
-        options = [option for option in self.params if isinstance(option, click.Option)]
-        return {str(option.name): max(option.opts, key=len) for option in options}
+            flags = {str(each.name): max(each.opts, key=len) for each in self.params if isinstance(each, click.Option)}
+            raise reworded(error, flags, lambda name: flags[name]) from (error.__cause__ or error)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -57,9 +60,86 @@ class Command(click.Command):
                 formatter.write_dl(rows)
 
 
+def command(
+    callback: Callable[..., Any], sections: Mapping[str, Sequence[Option]], *arguments: click.Argument
+) -> Command:
+    """A command with these options, by section of its help, which is the docstring of its function."""
+    name = callback.__name__.strip("_")
+    options = [option_of(each, section) for section, part in sections.items() for each in part]
+    made = Command(name, callback=callback, help=callback.__doc__, params=[*arguments, *options])
+    made.declared = Door(name, "", "", (), tuple(each for part in sections.values() for each in part), common=())
+    return made
+
+
+def given_fields(door: Door, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a door that a command line gives; lists are repeated, or have commas if they are shown so."""
+    given = {name: options[name] for name in door.fields if options.get(name) not in (None, (), False)}
+    for name, value in given.items():
+        each = door.fields[name]
+        if isinstance(each, Option) and each.is_list and "," in _metavar(each):
+            parts = tuple(part for text in value for part in split_list(text))
+            given[name] = "all" if parts == ("all",) else parts
+    return given
+
+
+def option_of(each: Input | Option, section: str, family: str | None = None) -> Section:
+    """The option of a field: a text, which its door reads."""
+    flags = {"gates": ("--gate",), "output": ("-o", "--output")}.get(each.name, (flag(each.name),))
+    facts: dict[str, Any] = {"help": each.help + _default(each.default)}
+    if isinstance(each, Input):
+        shown = _KINDS.get(each.many) or _KINDS.get(each.kind, "FILE")
+        facts |= {"metavar": shown, "multiple": bool(each.many), "shell_complete": _files}
+    elif each.plain is bool:
+        facts |= {"is_flag": True}
+    else:
+        facts |= {"metavar": _metavar(each), "multiple": each.is_list or each.is_mapping}
+        if each is METRICS:
+            facts |= {"shell_complete": keys(family, several=True)}
+        elif each.choices:
+            facts |= {"shell_complete": _among(each.choices)}
+    return Section(section, *flags, each.name, **facts)
+
+
 def flag(name: str) -> str:
     """An argument as the command line writes it."""
     return "--" + name.replace("_", "-")
+
+
+def _metavar(each: Option) -> str:
+    if each.shown or each.choices or each.is_output:
+        return each.shown or "|".join(each.choices) or "FILE"
+    if each.is_mapping or each.is_list:
+        return "NAME=VALUE" if each.is_mapping else "A,B,…"
+    return {int: "N", float: "X", str: "TEXT"}.get(each.plain, "N|" + "|".join(each.words))
+
+
+def _default(default: Any) -> str:
+    if default is None or default is False or default == ():
+        return ""
+    shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
+    return f"  [{'required' if default is REQUIRED else shown}]"
+
+
+def _files(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Files and folders, by the shell's own rules."""
+    return [CompletionItem(begun, type="file")]
+
+
+def _among(choices: tuple[str, ...]) -> Callable[..., list[CompletionItem]]:
+    return lambda ctx, param, begun: [CompletionItem(each) for each in choices if each.startswith(begun)]
+
+
+def keys(family: str | None = None, *, several: bool = False) -> Callable[..., list[CompletionItem]]:
+    """What shells are offered for keys of metrics, of a family or of all; `several` are separated by commas."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from graphgauge.core.registry import metrics
+
+        before, comma, begun = incomplete.rpartition(",") if several else ("", "", incomplete)
+        known = dict.fromkeys(entry.key_of(**entry.params) for entry in metrics(family))
+        return [CompletionItem(f"{before}{comma}{key}") for key in known if key.startswith(begun)]
+
+    return complete
 
 
 def refuse_replacing(outputs: Iterable[str | Path | None], inputs: Iterable[str | Path]) -> None:

@@ -6,13 +6,14 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from msgspec.structs import asdict, replace
 
-from graphgauge.cli.command import OUTPUT_FILE, Command, Section, files_then_words, refuse_replacing
-from graphgauge.cli.results import confidence_option
+from graphgauge.cli.command import DEBUG, command, files_then_words, refuse_replacing
+from graphgauge.cli.results import DIRECTION, TRUTHS
+from graphgauge.core.door import CONFIDENCE, Option
 from graphgauge.core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -20,16 +21,49 @@ if TYPE_CHECKING:
     from graphgauge.stats.regression import Regression
 
 _ENDINGS = (".json", ".md", ".xml", ".svg", ".png", ".pdf")
+_OPTIONS = (
+    Option("against", str | None, None, "The baseline: a result file, or a folder of results."),
+    Option(
+        "metric",
+        tuple[str, ...],
+        (),
+        "A metric that must not become worse, or KEY[AXIS=LABEL]. Repeatable.",
+        shown="KEY",
+    ),
+    Option("margin", tuple[float, ...], (), "The loss that does not matter; one for all metrics, or one for each."),
+    Option(
+        "gate",
+        tuple[str, ...],
+        (),
+        "A requirement on NEW, a result file. Repeatable.",
+        shown="'KEY >= NUMBER'",
+    ),
+    Option(
+        "over",
+        Literal["auto", "items", "seeds", "intervals"],
+        "auto",
+        "Compare runs, the items of single runs, or their intervals.",
+    ),
+    Option("undecided", Literal["fail", "pass"], "fail", "Whether an undecided test fails."),
+    replace(CONFIDENCE, help="Confidence with which a larger loss is excluded."),
+    DIRECTION,
+    TRUTHS,
+)
+_OUTPUT = (
+    Option(
+        "output",
+        tuple[str, ...],
+        (),
+        "Write all numbers (.json), a summary (.md), JUnit (.xml) or a figure (.svg, .png, .pdf). Repeatable.",
+        shown="FILE",
+    ),
+    Option("format", Literal["table", "json", "markdown"], "table", "Format of stdout."),
+    Option("annotate", bool, False, "Print annotations of GitHub Actions, as there."),
+    DEBUG,
+)
 
 
-def _gate(
-    new: str,
-    against: str | None,
-    metric: tuple[str, ...],
-    margin: tuple[float, ...],
-    gate: tuple[str, ...],
-    **options: Any,
-) -> None:
+def _gate(new: str, against: str | None, **options: Any) -> None:
     """Test whether the results NEW are worse than a baseline by more than a margin, for CI.
 
     Each test excludes such a loss, shows it, or leaves it undecided and names what it would take to decide. Single
@@ -45,12 +79,12 @@ def _gate(
     from graphgauge.stats.regression import gate as test
     from graphgauge.study import ci
 
-    limits = _margins(against, metric, margin, gate)
-    required = [Gate.parse(text) for text in gate]  # before anything is read
-    outputs = [path for path in options["output"] if path]
+    limits = _margins(against, options["metric"], options["margin"], options["gate"])
+    required = [Gate.parse(text) for text in options["gate"]]  # before anything is read
     inputs = [Path(path) for path in (new, against) if path is not None]
-    refuse_replacing(outputs, [*inputs, *(file for path in inputs if path.is_dir() for file in result_files(path))])
-    for path in outputs:
+    folders = [path for path in inputs if path.is_dir()]
+    refuse_replacing(options["output"], [*inputs, *(file for path in folders for file in result_files(path))])
+    for path in options["output"]:
         refuse_result(path)
         if _ending(path) not in _ENDINGS:
             raise OptionError(f"--output {path!r:.80} has no known ending", fix=f"Use {', '.join(_ENDINGS)}.")
@@ -71,12 +105,13 @@ def _gate(
         write_text(path, page()) if page is not None else gate_figure(tests, path)
 
     def words() -> None:
-        click.echo(pages[{"json": ".json", "markdown": ".md"}.get(options["form"], "")]().rstrip("\n"))
+        form = options["format"]
+        click.echo(pages[{"json": ".json", "markdown": ".md"}.get(form, "")]().rstrip("\n"))
         for line in ci.annotated(gates) if options["annotate"] or ci.on_github() else ():
             # Of JSON nothing else may be on stdout; GitHub reads both streams.
-            click.echo(line, err=options["form"] != "table")
+            click.echo(line, err=form != "table")
 
-    files_then_words([partial(write, path) for path in outputs], words)
+    files_then_words([partial(write, path) for path in options["output"]], words)
     if not all(each.passed for each in gates):
         raise click.exceptions.Exit(1)
 
@@ -99,6 +134,7 @@ def _ending(path: str) -> str:
 def _margins(
     against: str | None, metrics: tuple[str, ...], margins: tuple[float, ...], gates: tuple[str, ...]
 ) -> dict[str, float]:
+    """The margin of every metric."""
     if against is None:
         if metrics or margins:
             raise OptionError("--metric and --margin need --against", fix="Name the results of the baseline.")
@@ -114,76 +150,4 @@ def _margins(
     return dict(zip(metrics, margins * len(metrics) if len(margins) == 1 else margins, strict=True))
 
 
-command = Command(
-    "gate",
-    callback=_gate,
-    help=_gate.__doc__,
-    params=[
-        click.Argument(["new"], type=click.Path()),
-        Section("Options", "--against", type=click.Path(), help="The baseline: a result file, or a folder of results."),
-        Section(
-            "Options",
-            "--metric",
-            multiple=True,
-            metavar="KEY",
-            help="A metric that must not become worse, or a group KEY[AXIS=LABEL]. Repeatable.",
-        ),
-        Section(
-            "Options",
-            "--margin",
-            multiple=True,
-            type=float,
-            help="The loss that does not matter; one for all metrics, or one for each.",
-        ),
-        Section(
-            "Options",
-            "--gate",
-            multiple=True,
-            metavar="'KEY >= NUMBER'",
-            help="A requirement on NEW alone, which must be a result file. Repeatable.",
-        ),
-        Section(
-            "Options",
-            "--over",
-            type=click.Choice(["auto", "items", "seeds", "intervals"]),
-            default="auto",
-            help="Compare runs, the items of single runs, or their intervals.  [auto]",
-        ),
-        Section(
-            "Options",
-            "--undecided",
-            type=click.Choice(["fail", "pass"]),
-            default="fail",
-            help="Whether an undecided test fails.  [fail]",
-        ),
-        confidence_option("Confidence with which a larger loss is excluded."),
-        Section("Options", "--direction", type=click.Choice(["higher", "lower"]), help="Which is better."),
-        Section(
-            "Options",
-            "--truths",
-            type=click.Choice(["same", "any"]),
-            default="same",
-            help="Refuse results measured against different truths, or not.  [same]",
-        ),
-        Section(
-            "Output",
-            "--output",
-            "-o",
-            multiple=True,
-            type=OUTPUT_FILE,
-            metavar="FILE",
-            help="Write all numbers (.json), a summary (.md), JUnit (.xml) or a figure (.svg, .png, .pdf). Repeatable.",
-        ),
-        Section(
-            "Output",
-            "--format",
-            "form",
-            type=click.Choice(["table", "json", "markdown"]),
-            default="table",
-            metavar="table|json|markdown",
-            help="Format of stdout.  [table]",
-        ),
-        Section("Output", "--annotate", is_flag=True, help="Print annotations of GitHub Actions, as there."),
-        Section("Output", "--debug", is_flag=True, help="Show tracebacks."),
-    ],
-)
+gate = command(_gate, {"Options": _OPTIONS, "Output": _OUTPUT}, click.Argument(["new"], type=click.Path()))

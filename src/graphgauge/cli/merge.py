@@ -8,13 +8,15 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from graphgauge.cli.command import Command, Section, refuse_replacing
-from graphgauge.cli.door import given_fields, metric_options, option_of
-from graphgauge.cli.output import Output, output_options, run_options
-from graphgauge.core.door import Door, doors, state_door
-from graphgauge.core.errors import GraphgaugeError
+from graphgauge.cli.command import Command, option_of, refuse_replacing
+from graphgauge.cli.door import metric_fields, metric_options
+from graphgauge.cli.output import RUN, Output, output_options, run_of
+from graphgauge.core.door import Door, Option, state_door
 from graphgauge.core.state import family_of, load_states
 from graphgauge.core.threads import default_threads, threads
+
+_SAVE = Option("save", Path | None, None, "Write the merged state (.npz).")
+_OUTPUT = (_SAVE, *output_options(figure=True))
 
 
 class Merge(Command):
@@ -25,65 +27,42 @@ class Merge(Command):
         if first is not None and not ctx.resilient_parsing:
             name = family_of(first)
             door = _evaluating(name)
-            own = [option_of(name, each, "Options") for each in door.options]
-            self.params = [*_SHARED, *own, *metric_options(name, door)]
+            self.params = [
+                *_SHARED,
+                *(option_of(each, "Options") for each in door.options),
+                *metric_options(name, door),
+            ]
         return super().parse_args(ctx, args)
 
 
 def _evaluating(name: str) -> Door:
     """The door of a family with states, reduced to the options of the last step."""
     door = state_door(name)
-    own = door.of_state or ()
-    return replace(
-        door,
-        inputs=(),
-        options=tuple(each for each in door.options if each.name not in own),
-        common=tuple(each for each in door.common if each.name not in own),
-    )
+    kept = [
+        tuple(each for each in part if each.name not in (door.of_state or ())) for part in (door.options, door.common)
+    ]
+    return replace(door, inputs=(), options=kept[0], common=kept[1])
 
 
-def _merge(states: tuple[str, ...], save: str | None, **options: Any) -> None:
+def _merge(states: tuple[str, ...], save: Path | None, **options: Any) -> None:
+    """Merge states that were saved of parts of one evaluation, and evaluate the whole."""
     name = family_of(states[0])
     door = _evaluating(name)
     output = Output(options, name, door)
     refuse_replacing([*output.written, save], states)
-    values = door.read(given_fields(door, options))
+    values = door.read({**output.metrics, **metric_fields(door, options)})
+    run = run_of(options)
     with threads(options["threads"] or default_threads()):
         whole = load_states(states)
-        names = {"method": options["method"], "dataset": options["dataset"], "seed": options["run_seed"]}
-        evaluation = whole.evaluate(**values).named(**names)
+        evaluation = whole.evaluate(**values).named(method=run.method, dataset=run.dataset, seed=run.seed)
         evaluation.receipt = {"states": list(states)}
         output.finish(evaluation, *([] if save is None else [lambda: whole.save(save)]))
 
 
-def _is_old(path: str) -> bool:
-    """Whether a file is a state of a family that is not rebuilt."""
-    try:
-        return not doors(family_of(path))
-    except GraphgaugeError:
-        return True
-
-
-def command_for(words: list[str]) -> click.Command:
-    """The command for these states."""
-    first = next((each for each in words if not each.startswith("-") and Path(each).is_file()), None)
-    if first is None or _is_old(first):
-        from graphgauge.old.cli.merge import command as old
-
-        return old
-    return command
-
-
 _SHARED = [
     click.Argument(["states"], nargs=-1, required=True, type=click.Path()),
-    Section("Output", "--save", metavar="FILE", help="Write the merged state (.npz)."),
-    *run_options(),
-    *output_options(figure=True),
+    *(option_of(each, "Run") for each in RUN),
+    *(option_of(each, "Output") for each in _OUTPUT),
 ]
-
-command = Merge(
-    "merge",
-    params=_SHARED,
-    callback=_merge,
-    help="Merge states that were saved of parts of one evaluation, and evaluate the whole.",
-)
+merge = Merge("merge", params=_SHARED, callback=_merge, help=_merge.__doc__)
+merge.declared = Door("merge", "", "", (), (*RUN, *_OUTPUT), common=())

@@ -4,73 +4,70 @@ from __future__ import annotations
 
 import textwrap
 from functools import partial
+from typing import Any
 
 import click
 
-from graphgauge.cli.command import Command
-from graphgauge.cli.complete import keys
-from graphgauge.core.door import doors
-from graphgauge.core.errors import UnknownNameError
+from graphgauge.cli.command import DEBUG, command, keys
+from graphgauge.core.door import Option, doors
+from graphgauge.core.errors import UnknownNameError, one_of
 from graphgauge.core.family import family_names
 from graphgauge.core.metric import Metric, NoChance, NoInterval
 from graphgauge.core.references import REFERENCES
-from graphgauge.core.registry import find, metrics
+from graphgauge.core.registry import find
+from graphgauge.core.registry import metrics as metrics_of
+
+_OPTIONS = (
+    Option("family", str | None, None, "Only this family.", shown="NAME"),
+    Option("protocols", bool, False, "List benchmarks that --protocol takes instead."),
+    DEBUG,
+)
 
 
-@click.command(name="metrics", cls=Command)
-@click.argument("key", required=False, shell_complete=keys())
-@click.option("--family", metavar="NAME", help="Only this family.")
-@click.option("--protocols", is_flag=True, help="List benchmarks that --protocol takes instead.")
-def command(key: str | None, family: str | None, protocols: bool) -> None:
+def _metrics(key: str | None, family: str | None, protocols: bool, **options: Any) -> None:
     """List all metrics, or explain the metric KEY."""
-    if family is not None and family not in family_names():
-        raise UnknownNameError("family", family, family_names())
+    names = family_names() if family is None else (one_of("family", family, family_names()),)
     if protocols:
-        click.echo(_protocols(family))
+        click.echo(_protocols(names))
     elif key is None:
-        click.echo("\n\n".join(listing(name) for name in ([family] if family else family_names())))
+        click.echo("\n\n".join(map(_listing, names)))
     else:
-        click.echo(explanation(key, family))
+        click.echo(_explained(key, family))
 
 
-def listing(name: str) -> str:
+def _listing(name: str) -> str:
     """The metrics of a family, a line each."""
     if not doors(name):
-        from graphgauge.old.cli.metrics import listing as old_listing
+        from graphgauge.old.cli.metrics import listing
 
-        return old_listing(name)
-    entries = metrics(name)
+        return listing(name)
+    entries = metrics_of(name)
     width = max((len(entry.key) for entry in entries), default=0)
     return "\n".join([name, *(f"  {each.key:<{width}}  {each.direction:<6}  {each.summary}" for each in entries)])
 
 
-def explanation(key: str, name: str | None) -> str:
-    """All declared facts about a metric."""
-    try:
-        entry = find(key, name)[0]
-    except UnknownNameError:
-        from graphgauge.old.cli.metrics import explanation as old_explanation
-        from graphgauge.old.core.metric import find as old_find
-
-        return old_explanation(old_find(key, name)[0])
-    return _explained(entry)
-
-
-def _protocols(family: str | None) -> str:
+def _protocols(families: tuple[str, ...]) -> str:
     """The benchmarks of each row of the table, and what it does."""
     from graphgauge.protocols import protocols
 
     fill = partial(textwrap.fill, width=100, break_on_hyphens=False)
-    return "\n".join(
-        fill(", ".join(row.names))
-        + "\n"
-        + fill(f"    {row.family}: {row.line} As {row.source}.", subsequent_indent="    ")
+    rows = [
+        (fill(", ".join(row.names)), fill(f"    {row.family}: {row.line} As {row.source}.", subsequent_indent="    "))
         for row in protocols()
-        if family in (None, row.family)
-    )
+        if row.family in families
+    ]
+    return "\n".join(line for row in rows for line in row)
 
 
-def _explained(entry: Metric) -> str:
+def _explained(key: str, family: str | None) -> str:
+    """All declared facts about a metric."""
+    try:
+        entry: Metric = find(key, family)[0]
+    except UnknownNameError:
+        from graphgauge.old.cli.metrics import explanation
+        from graphgauge.old.core.metric import find as old_find
+
+        return explanation(old_find(key, family)[0])
     low, high = entry.bounds
     facts = {
         "family": entry.family + (f", section {entry.section}" if entry.section else ""),
@@ -86,9 +83,12 @@ def _explained(entry: Metric) -> str:
     }
     width = max(map(len, facts))
     rows = "\n".join(f"  {fact:<{width}}  {value}" for fact, value in facts.items())
-    bibtex = "" if entry.reference is None else f"\n\n{REFERENCES[entry.reference].bibtex}"
-    return f"{entry.key}\n\n{entry.definition}\n\n{rows}{bibtex}"
+    return f"{entry.key}\n\n{entry.definition}\n\n{rows}" + (f"\n\n{entry.bibtex}" if entry.bibtex else "")
 
 
 def _line(function: object) -> str:
     return (function.__doc__ or "").partition("\n")[0]
+
+
+_KEY = click.Argument(["key"], required=False, shell_complete=keys())
+metrics = command(_metrics, {"Options": _OPTIONS}, _KEY)

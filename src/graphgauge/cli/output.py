@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
-from graphgauge.cli.command import OUTPUT_FILE, Section, files_then_words, flag
+from graphgauge.cli.command import DEBUG, QUIET, files_then_words, flag
 from graphgauge.core.content import content_of
 from graphgauge.core.disk import dump_json, write_text
-from graphgauge.core.door import METRICS, Door, in_words
+from graphgauge.core.door import METRICS, Door, Option, in_words
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.evaluation import Evaluation, Run
 from graphgauge.core.files import refuse_result, result_path
 from graphgauge.core.gate import Gate, GateOutcome
 from graphgauge.core.grid import Grid
@@ -24,101 +25,77 @@ from graphgauge.core.registry import DEFAULT, find
 from graphgauge.core.sealed import encode
 from graphgauge.core.view import text
 
-FORMATS = ("table", "json", "csv", "markdown", "latex")
+# Whose run it is.
+RUN = (
+    Option("method", str | None, None, "Name of the method; with it the result is kept below results/."),
+    Option("dataset", str | None, None, "Name of the data."),
+    Option("run_seed", int | None, None, "Seed that the run was trained with."),
+    Option("threads", int | None, None, "At most so many threads.", 1),
+)
+FORMAT = Option("format", Literal["table", "json", "csv", "markdown", "latex"], "table", "Format of stdout.")
+FIGURE = Option("figure", Path | None, None, "Draw it (.svg, .png, .pdf).")
+GATES = Option(
+    "gates",
+    tuple[str, ...],
+    (),
+    "Exit with 1 unless it holds. KEY.low and KEY.high are the interval, KEY[AXIS=LABEL] is a group and KEY[AXIS] all "
+    "of them; chance can stand for NUMBER. Repeatable.",
+    shown="'KEY >= NUMBER'",
+)
 # Endings that promise another format than JSON.
 _NOT_JSON = (".html", ".htm", ".svg", ".png", ".pdf", ".csv", ".md", ".tex", ".txt")
-_GATE = (
-    "Exit with 1 unless it holds. KEY.low and KEY.high are the interval, KEY[AXIS=LABEL] is a group and KEY[AXIS] all "
-    "of them; chance can stand for NUMBER. Repeatable."
-)
 
 
-def run_options() -> list[click.Option]:
-    """Whose run it is; a method's name gives the result file a default path."""
-    return [
-        Section("Run", "--method", help="Name of the method; with it the result is kept below results/."),
-        Section("Run", "--dataset", help="Name of the data."),
-        Section("Run", "--run-seed", type=int, help="Seed that the run was trained with."),
-        Section("Run", "--threads", type=click.IntRange(1), metavar="N", help="At most so many threads."),
-    ]
-
-
-def output_options(*, figure: bool, gates: bool = True) -> list[click.Option]:
+def output_options(*, figure: bool, gates: bool = True, state: bool = False) -> tuple[Option, ...]:
     """What can be done with the results."""
-    drawn = Section("Output", "--figure", type=OUTPUT_FILE, metavar="FILE", help="Draw it (.svg, .png, .pdf).")
-    required = Section("Output", "--gate", "gates", multiple=True, metavar="'KEY >= NUMBER'", help=_GATE)
-    return [
-        Section("Output", "--output", "-o", type=OUTPUT_FILE, metavar="FILE", help="Write the result file (JSON)."),
-        Section("Output", "--flat", type=OUTPUT_FILE, metavar="FILE", help="Write all keys and numbers as plain JSON."),
-        Section(
-            "Output",
-            "--format",
-            "form",
-            type=click.Choice(FORMATS),
-            default="table",
-            metavar="|".join(FORMATS),
-            help="Format of stdout.  [table]",
-        ),
-        *([drawn] if figure else []),
-        Section("Output", "--keep-items", is_flag=True, help="Keep the values of single items beside the result."),
-        *([required] if gates else []),
-        *debug_options(),
-    ]
-
-
-def debug_options() -> list[click.Option]:
-    return [
-        Section("Output", "--quiet", is_flag=True, help="Nothing on stderr but errors and gates."),
-        Section("Output", "--debug", is_flag=True, help="Show tracebacks."),
-    ]
+    return (
+        Option("output", Path | None, None, "Write the result file (JSON)."),
+        Option("flat", Path | None, None, "Write all keys and numbers as plain JSON."),
+        *([Option("state", Path | None, None, "Write the state (.npz), for `merge`.")] if state else []),
+        FORMAT,
+        *([FIGURE] if figure else []),
+        Option("keep_items", bool, False, "Keep the values of single items beside the result."),
+        *([GATES] if gates else []),
+        QUIET,
+        DEBUG,
+    )
 
 
 class Output:
     """Where the results of a command go; invalid gates and names of files fail before anything is evaluated."""
 
-    def __init__(self, options: dict[str, Any], family: str, door: Door) -> None:
-        self.door = door
-        self.form, self.quiet = options["form"], options["quiet"]
-        self.keep_items = options["keep_items"]
+    def __init__(self, options: Mapping[str, Any], family: str, door: Door) -> None:
+        self.family, self.door = family, door
+        self.form, self.quiet, self.keep_items = options["format"], options["quiet"], options["keep_items"]
         self.flat, self.figure = options["flat"], options.get("figure")
-        self.by_default = METRICS in door.common and not (options.get(METRICS.name) or options.get("all_metrics"))
         self.gates = [Gate.parse(each) for each in options.get("gates") or ()]
         self.path = _result_file(options, family)
         for product in (self.flat, self.figure):
             refuse_result(product)
 
     @property
-    def written(self) -> list[str | Path | None]:
+    def written(self) -> list[Path | None]:
         """The files that it writes."""
         return [self.path, self.flat, self.figure]
 
     @property
-    def is_kept(self) -> bool:
-        """Whether a result file is written."""
-        return self.path is not None
-
-    def metrics(self, family: str) -> tuple[str, ...]:
-        """What `metrics` has to ask for if there are gates: those of the default, and those that gates name."""
-        keys = dict.fromkeys(gate.key for gate in self.gates if self.by_default and _is_metric(gate.key, family))
-        return (DEFAULT, *keys) if keys else ()
+    def metrics(self) -> dict[str, tuple[str, ...]]:
+        """What to ask for where nothing is, if there are gates: the metrics of the default, and those of the gates."""
+        keys = dict.fromkeys(gate.key for gate in self.gates if _is_metric(gate.key, self.family))
+        return {METRICS.name: (DEFAULT, *keys)} if keys and METRICS in self.door.common else {}
 
     def finish(self, evaluation: Evaluation, *more: Callable[[], object]) -> None:
         """Write all files, also those that `more` writes, print, and check the gates."""
         evaluation.gates, undecided = self._checked(evaluation)
-        files: list[Callable[[], object]] = list(more)
-        path, flat, figure = self.path, self.flat, self.figure
         kept = evaluation.__copy__()
-        if not self.keep_items:
-            kept.per_item = None
-        if path is not None:
-            files.append(lambda: kept.save(path))
-        if flat is not None:
-            files.append(lambda: write_text(flat, dump_json(plain(evaluation.to_flat()))))
-        if figure is not None:
-            files.append(lambda: evaluation.plot(figure))
+        kept.per_item = evaluation.per_item if self.keep_items else None
+        files: list[Callable[[], object]] = list(more)
+        files += [] if self.path is None else [partial(kept.save, self.path)]
+        files += [] if self.flat is None else [partial(_write_flat, self.flat, evaluation)]
+        files += [] if self.figure is None else [partial(evaluation.plot, self.figure)]
         files_then_words(files, lambda: click.echo(self.words(evaluation), nl=False))
-        if path is not None:
-            self.say(f"wrote {path}")
+        if self.path is not None and not self.quiet:
+            click.echo(f"wrote {self.path}", err=True)
         for outcome in evaluation.gates:
             click.echo(str(outcome), err=True)
         if undecided is not None:
@@ -136,10 +113,6 @@ class Output:
             return evaluation.to_grid().render(self.form)
         return in_words(self.door.fields, text(evaluation), flag, hints=True) + "\n"
 
-    def say(self, line: str) -> None:
-        if not self.quiet:
-            click.echo(line, err=True)
-
     def _checked(self, evaluation: Evaluation) -> tuple[tuple[GateOutcome, ...], InputError | None]:
         """The outcomes of the gates, and why one could not be checked, if so."""
         outcomes: list[GateOutcome] = []
@@ -149,6 +122,11 @@ class Output:
             except InputError as error:
                 return tuple(outcomes), error
         return tuple(outcomes), None
+
+
+def run_of(options: Mapping[str, Any]) -> Run:
+    """The names of the run."""
+    return Run(method=options.get("method"), dataset=options.get("dataset"), seed=options.get("run_seed"))
 
 
 def _is_metric(key: str, family: str) -> bool:
@@ -188,14 +166,15 @@ def csv_grid(evaluation: Evaluation) -> Grid:
     return Grid.of_rows(("key", "value", "low", "high", "n", "unit", "direction"), rows)
 
 
-def _result_file(options: dict[str, Any], family: str) -> Path | None:
-    from graphgauge.core.evaluation import Run
+def _write_flat(path: Path, evaluation: Evaluation) -> None:
+    write_text(path, dump_json(plain(evaluation.to_flat())))
 
-    path = options["output"]
-    if path is not None and Path(path).suffix.lower() in _NOT_JSON:
-        what = f"--output writes a result file, which is JSON, and {path!r:.80} ends in {Path(path).suffix}"
+
+def _result_file(options: Mapping[str, Any], family: str) -> Path | None:
+    path: Path | None = options["output"]
+    if path is not None and path.suffix.lower() in _NOT_JSON:
+        what = f"--output writes a result file, which is JSON, and {str(path)!r:.80} ends in {path.suffix}"
         raise OptionError(what, fix="Print other formats with --format, and draw with --figure.")
     if path is not None or options["method"] is None:
-        return None if path is None else Path(path)
-    run = Run(method=options["method"], dataset=options["dataset"], seed=options["run_seed"])
-    return result_path("results", family, run)
+        return path
+    return result_path("results", family, run_of(options))

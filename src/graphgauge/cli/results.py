@@ -1,80 +1,119 @@
-"""What the commands about results of many runs share: how runs are read, and what becomes of a table."""
+"""Commands about results of many runs: aggregate, compare, audit and report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
 
 import click
 
-from graphgauge.cli.command import OUTPUT_FILE, Section, files_then_words, flag, refuse_replacing
-from graphgauge.core.door import in_words, split_list
+from graphgauge.cli.command import DEBUG, command, files_then_words, flag, refuse_replacing
+from graphgauge.core.door import CONFIDENCE, Option, in_words
 from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.scrub import clean
 
-FORMATS = ("table", "markdown", "latex", "html", "csv", "json")
-ROLES = ("method", "dataset", "family")
-RESULTS = click.Argument(["results"], nargs=-1, required=True, type=click.Path())
+_RESULTS = click.Argument(["results"], nargs=-1, required=True, type=click.Path())
+DIRECTION = Option("direction", Literal["higher", "lower"] | None, None, "Which is better.")
+TRUTHS = Option("truths", Literal["same", "any"], "same", "Refuse results measured against different truths, or not.")
+# Which runs are read, and from which columns of tables.
+_RUNS = (
+    Option("only", tuple[str, ...], (), "This method, dataset or family alone. Repeatable.", shown="ROLE=NAME"),
+    Option(
+        "columns",
+        tuple[str, ...],
+        (),
+        "Columns of tables: method, dataset, seed, metric, value, mean, std, n.",
+        shown="ROLE=COLUMN,…",
+    ),
+    Option(
+        "missing",
+        Literal["raise", "omit", "worst"],
+        "raise",
+        "Runs without a value are an error, or left out, or have the metric's worst value.",
+    ),
+    TRUTHS,
+)
+# What becomes of the table.
+_OUTPUT = (
+    Option("format", Literal["table", "markdown", "latex", "html", "csv", "json"], "table", "Format of stdout."),
+    Option("output", Path | None, None, "Also write .json, .csv, .md, .tex, .html or .txt."),
+    Option("figure", Path | None, None, "Draw it (.svg, .png, .pdf)."),
+    DEBUG,
+)
+_AGGREGATE = (
+    Option("metric", tuple[str, ...], (), "Metrics; by default the headlines.", shown="KEY,…"),
+    Option("all", bool, False, "All metrics."),
+    CONFIDENCE,
+    Option("direction", tuple[str, ...], (), "Which is better, if no name says it.", shown="KEY=higher"),
+)
+_STYLE = (
+    Option("marks", Literal["best", "tests", "none"], "best", "Mark the best mean, or what is as good, or nothing."),
+    Option("digits", int | None, None, "Digits after the point.", 0, 15),
+    Option("percent", bool, False, "Numbers times 100."),
+    Option("order", tuple[str, ...], (), "Methods that come first.", shown="NAME,…"),
+)
+_COMPARE = (
+    Option("metric", str | None, None, "The metric; not needed if there is only one.", shown="KEY"),
+    Option("baseline", str | None, None, "Compare the others with this one, not all pairs.", shown="METHOD"),
+    Option("over", Literal["seeds", "items"], "seeds", "Seeds, or the queries, events or time steps of single runs."),
+    Option("design", Literal["auto", "paired", "unpaired"], "auto", "Whether runs belong together by seed."),
+    Option("datasets", Literal["drawn", "these"], "drawn", "A claim about datasets like these, or about these."),
+    Option("test", Literal["mean", "ranks"], "mean", "Test means, or ranks (Wilcoxon)."),
+    Option("margin", float | None, None, "A difference that does not matter: are methods equivalent?"),
+    DIRECTION,
+    CONFIDENCE,
+)
+_AUDIT = (
+    Option("only", tuple[str, ...], (), "Run this check alone. Repeatable.", shown="CHECK"),
+    Option("ignore", tuple[str, ...], (), "Leave out the findings of a check. Repeatable.", shown="CHECK"),
+    Option("fail_on", Literal["note", "warning", "error", "never"], "error", "Exit with 1 at this severity or worse."),
+    Option("explain", str | None, None, "Show the page of a check and exit.", shown="CHECK"),
+    Option("format", Literal["text", "json", "csv", "markdown", "latex"], "text", "Format of stdout."),
+    DEBUG,
+)
+_REPORT = (
+    Option("output", Path, Path("report.html"), "The page that is written."),
+    Option("title", str | None, None, "The page's heading (default: the study's name)."),
+    DEBUG,
+)
+# Words of the library that are options here.
+_WORDS = ("missing", "truths", "design", "over", "direction", "datasets")
 
 
-def reading_options() -> list[click.Option]:
-    """Which runs are read, and from which columns of tables."""
-    return [
-        Section("Runs", "--only", multiple=True, metavar="ROLE=NAME", help="Only this method, dataset or family."),
-        Section(
-            "Runs",
-            "--columns",
-            multiple=True,
-            metavar="ROLE=COLUMN,…",
-            help="Columns of tables: method, dataset, seed, metric, value, mean, std, n.",
-        ),
-        Section(
-            "Runs",
-            "--missing",
-            type=click.Choice(["raise", "omit", "worst"]),
-            default="raise",
-            help="Runs without a value: an error, left out, or the metric's worst bound.  [raise]",
-        ),
-        Section(
-            "Runs",
-            "--truths",
-            type=click.Choice(["same", "any"]),
-            default="same",
-            help="Refuse runs measured against different truths, or not.  [same]",
-        ),
-    ]
+def _aggregate(results: tuple[str, ...], **options: Any) -> None:
+    """Mean and standard deviation over runs, with intervals, as a table.
+
+    RESULTS are result files or folders of them, flat metrics_DATASET_SEED.json, or tables (.csv, .parquet, .json). The
+    best mean is marked; whether it differs from the others is the question of `graphgauge compare`.
+    """
+    from graphgauge.stats.summaries import aggregate
+
+    if options["metric"] and options["all"]:
+        raise OptionError("--metric and --all exclude each other", fix="Give one of them.")
+    table = aggregate(
+        _chosen(results, options),
+        metrics="all" if options["all"] else list(options["metric"]) or None,
+        **{name: options[name] for name in ("confidence", "missing", "truths")},
+        directions=dict(map(_directed, options["direction"])),
+    )
+    _finish(table, options, {each.name: options[each.name] for each in _STYLE if options[each.name] != each.default})
 
 
-def confidence_option(text: str) -> click.Option:
-    kind = click.FloatRange(0, 1, min_open=True, max_open=True)
-    return Section("Options", "--confidence", type=kind, metavar="LEVEL", default=0.95, help=f"{text}  [0.95]")
+def _compare(results: tuple[str, ...], **options: Any) -> None:
+    """Which method is better by a metric, by how much, and how sure that is.
+
+    RESULTS are result files or folders of them, flat metrics_DATASET_SEED.json, or tables (.csv, .parquet, .json).
+    Methods with the same seeds are paired; several datasets are drawn from others like them, unless --datasets these.
+    """
+    from graphgauge.stats.comparison import compare
+
+    asked = {name: options[name] for name in (*(each.name for each in _COMPARE), "missing", "truths")}
+    _finish(compare(_chosen(results, options), **asked), options)
 
 
-def output_options(drawn: str) -> list[click.Option]:
-    """What becomes of the table."""
-    return [
-        Section(
-            "Output",
-            "--format",
-            "form",
-            type=click.Choice(FORMATS),
-            default="table",
-            metavar="|".join(FORMATS),
-            help="Format of stdout.  [table]",
-        ),
-        Section(
-            "Output",
-            "--output",
-            "-o",
-            type=OUTPUT_FILE,
-            metavar="FILE",
-            help="Also write .json, .csv, .md, .tex, .html or .txt.",
-        ),
-        Section("Output", "--figure", type=OUTPUT_FILE, metavar="FILE", help=f"{drawn} (.svg, .png, .pdf)."),
-        Section("Output", "--debug", is_flag=True, help="Show tracebacks."),
-    ]
-
-
-def chosen_runs(results: tuple[str, ...], options: Mapping[str, Any]) -> Any:
+def _chosen(results: tuple[str, ...], options: Mapping[str, Any]) -> Any:
     """The runs in these files and folders, those of `--only` if it names some; no output may replace one of them."""
     from graphgauge.stats.reading import read_runs
 
@@ -83,7 +122,7 @@ def chosen_runs(results: tuple[str, ...], options: Mapping[str, Any]) -> Any:
         role, sign, name = text.partition("=")
         if not sign:
             raise OptionError(f"--only {text!r:.60} is not ROLE=NAME", fix="For example --only dataset=cora.")
-        kept.setdefault(one_of("role", role.strip(), ROLES), []).append(name.strip())
+        kept.setdefault(one_of("role", role.strip(), ("method", "dataset", "family")), []).append(name.strip())
     runs = read_runs(list(results), columns=list(options["columns"]) or None)
     refuse_replacing([options["output"], options["figure"]], [*results, *(run.source for run in runs)])
     families = kept.pop("family", [])
@@ -92,34 +131,69 @@ def chosen_runs(results: tuple[str, ...], options: Mapping[str, Any]) -> Any:
     return runs.only(**kept, family=families[0] if families else None)
 
 
-def directions_of(texts: Iterable[str]) -> dict[str, str]:
-    """`KEY=higher` and `KEY=lower`, separated by commas or repeated."""
-    directions = {}
-    for text in (part for each in texts for part in split_list(each)):
-        key, sign, direction = text.rpartition("=")
-        if not sign or direction not in ("higher", "lower"):
-            raise OptionError(f"--direction {text!r:.60} is not KEY=higher or KEY=lower", fix="Such as f1=higher.")
-        directions[key] = direction
-    return directions
+def _directed(text: str) -> tuple[str, Any]:
+    key, _, direction = text.rpartition("=")
+    if not key or direction not in ("higher", "lower"):
+        raise OptionError(f"--direction {text!r:.60} is not KEY=higher or KEY=lower", fix="Such as f1=higher.")
+    return key, direction
 
 
-def finish(table: Any, options: Mapping[str, Any], style: Mapping[str, Any] | None = None) -> None:
+def _finish(table: Any, options: Mapping[str, Any], style: Mapping[str, Any] | None = None) -> None:
     """Write files, then print; the words have options as the command line writes them."""
-    form, output, figure = options["form"], options["output"], options["figure"]
-    files: list[Callable[[], object]] = []
-    if output is not None:
-        files.append(lambda: table.save(output, **(style or {})))
-    if figure is not None:
-        files.append(lambda: table.plot(figure))
+    form, output, figure = options["format"], options["output"], options["figure"]
+    files = [] if output is None else [partial(table.save, output, **(style or {}))]
+    files += [] if figure is None else [partial(table.plot, figure)]
 
     def words() -> None:
         text = table.render(form, **({} if form in ("csv", "json") else style or {}))
-        if form == "table":
-            text = in_words(("missing", "truths", "design", "over", "direction", "datasets"), text, flag, hints=True)
-        click.echo(text.rstrip("\n"))
-
+        click.echo((in_words(_WORDS, text, flag, hints=True) if form == "table" else text).rstrip("\n"))
         for path in (output, figure):
             if path is not None:
                 click.echo(f"wrote {path}", err=True)
 
     files_then_words(files, words)
+
+
+def _audit(path: str | None, explain: str | None, fail_on: str, format: str, **options: Any) -> None:
+    """Look for misleading evaluations in PATH, a folder of results or a result file."""
+    from graphgauge import audit as checks
+    from graphgauge.core.finding import SEVERITIES, Findings
+
+    if explain is not None:
+        click.echo(checks.explain(explain))
+        return
+    if path is None:
+        raise OptionError("nothing to audit", fix="Name a folder of results or a result file, or --explain CHECK.")
+    only, ignore = options["only"] or None, options["ignore"]
+    found = Findings(each for each in checks.run(path, only=only, ignore=ignore) if not each.ignored)
+    if format == "text":
+        for each in found:
+            click.echo(clean(str(each), 1000))
+        click.echo(_closing([each.severity for each in found]))
+    else:
+        click.echo(found.to_grid().render(format), nl=False)
+    worst = max((SEVERITIES.index(each.severity) for each in found), default=-1)
+    if fail_on != "never" and worst >= SEVERITIES.index(fail_on):
+        raise click.exceptions.Exit(1)
+
+
+def _closing(severities: list[str]) -> str:
+    counts = [(name, severities.count(name)) for name in ("error", "warning", "note")]
+    said = [f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts if count]
+    return f"{', '.join(said)}: `graphgauge audit --explain CHECK` says more." if said else "Nothing found."
+
+
+def _report(results: tuple[str, ...], output: Path, title: str | None, **options: Any) -> None:
+    """Write one page from folders of results or result files: who leads, gates, findings, figures, every run.
+
+    The page is one file that needs no network. Code and files named in results are not imported or opened.
+    """
+    from graphgauge.report import write_report
+
+    click.echo(write_report(results, output, title=title))
+
+
+aggregate = command(_aggregate, {"Options": _AGGREGATE, "Runs": _RUNS, "Table": _STYLE, "Output": _OUTPUT}, _RESULTS)
+compare = command(_compare, {"Options": _COMPARE, "Runs": _RUNS, "Output": _OUTPUT}, _RESULTS)
+audit = command(_audit, {"Options": _AUDIT}, click.Argument(["path"], required=False, type=click.Path()))
+report = command(_report, {"Options": _REPORT}, _RESULTS)

@@ -12,36 +12,10 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 # Replacements for characters that the stream's encoding lacks; others become a question mark.
-_PLAIN = {
-    "−": "-",
-    "–": "-",
-    "─": "-",
-    "…": "...",
-    "·": ".",
-    "×": "x",
-    "±": "+/-",
-    "≤": "<=",
-    "≥": ">=",
-    "→": "->",
-    "←": "<-",
-    "↑": "^",
-    "↓": "v",
-    "◎": "o",
-    "★": "*",
-    "∞": "inf",
-    "√": "sqrt",
-    "²": "2",
-    "⁴": "4",
-    "½": "1/2",
-    "α": "alpha",
-    "σ": "sigma",
-    "τ": "tau",
-    "χ": "chi",
-    "Δ": "Delta",
-    "Σ": "Sum",
-    "µ": "u",
-    "‖": "||",
-}
+_PAIRS = (
+    "−- –- ─- …... ·. ×x ±+/- ≤<= ≥>= →-> ←<- ↑^ ↓v ◎o ★* ∞inf √sqrt ²2 ⁴4 ½1/2 αalpha σsigma τtau χchi ΔDelta ΣSum"
+)
+_PLAIN = {pair[0]: pair[1:] for pair in [*_PAIRS.split(), "µu", "‖||"]}
 _HANDLER = "graphgauge.plain"
 # The reader has closed the stream, or there was none; this is not an error.
 _GONE = (errno.EPIPE, errno.EBADF, errno.ESHUTDOWN, errno.ECONNRESET)
@@ -50,8 +24,7 @@ _GONE = (errno.EPIPE, errno.EBADF, errno.ESHUTDOWN, errno.ECONNRESET)
 def _plain(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    characters = error.object[error.start : error.end]
-    return "".join(_PLAIN.get(character, "?") for character in characters), error.end
+    return "".join(_PLAIN.get(each, "?") for each in error.object[error.start : error.end]), error.end
 
 
 codecs.register_error(_HANDLER, _plain)
@@ -64,17 +37,13 @@ class Lasting(io.TextIOBase):
     """
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._lost = False
+        self._stream, self._lost = stream, False
         self.failure: OSError | None = None
+        self.reconfigure(errors=_HANDLER)
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
-        return getattr(self._stream, "encoding", None) or "utf-8"
-
-    @property
-    def errors(self) -> str:  # type: ignore[override]
-        return getattr(self._stream, "errors", None) or "strict"
+        return self._stream.encoding or "utf-8"
 
     def isatty(self) -> bool:
         return not self._lost and self._stream.isatty()
@@ -93,37 +62,25 @@ class Lasting(io.TextIOBase):
     def write(self, text: str) -> int:
         if not isinstance(text, str):  # as any text stream; click asks this way which kind it is
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        if not self._lost:
-            try:
-                self._stream.write(self._encodable(text))
-            except (OSError, ValueError) as error:
-                self._give_up(error)
+        self._tried(lambda: self._stream.write(text))
         return len(text)
 
     def flush(self) -> None:
-        if not self._lost:
-            try:
-                self._stream.flush()
-            except (OSError, ValueError) as error:
-                self._give_up(error)
+        self._tried(self._stream.flush)
 
-    def _encodable(self, text: str) -> str:
+    def _tried(self, call: Any) -> None:
+        """Do it, unless output is lost; a ValueError means that the stream was closed."""
         try:
-            text.encode(self.encoding, self.errors)
-        except UnicodeEncodeError:
-            return text.encode(self.encoding, _HANDLER).decode(self.encoding)
-        return text
-
-    def _give_up(self, error: OSError | ValueError) -> None:
-        """Stop writing. A ValueError means that the stream was closed."""
-        self._lost = True
-        if isinstance(error, OSError) and error.errno not in _GONE:
-            self.failure = error
-        # Text left in its buffer would fail again when the interpreter ends.
-        with suppress(OSError, ValueError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._stream.fileno())
-            os.close(nowhere)
+            None if self._lost else call()
+        except (OSError, ValueError) as error:
+            self._lost = True
+            if isinstance(error, OSError) and error.errno not in _GONE:
+                self.failure = error
+            # Text left in its buffer would fail again when the interpreter ends.
+            with suppress(OSError, ValueError):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, self._stream.fileno())
+                os.close(nowhere)
 
 
 @contextmanager

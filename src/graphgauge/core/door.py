@@ -74,7 +74,7 @@ class Option(Struct, frozen=True):
 
     `type` is int, float, bool, str or Path (a file to be written), a Literal of texts, a tuple of one of these
     (`tuple[int, ...]`), a mapping `dict[str, str]`, or any of them or None. Numbers have to be between `low` and
-    `high`, and not the ends themselves if `inside`.
+    `high`, and not the ends themselves if `inside`. `shown` stands for the value in `--help`.
     """
 
     name: str
@@ -84,6 +84,7 @@ class Option(Struct, frozen=True):
     low: float | None = None
     high: float | None = None
     inside: bool = False
+    shown: str = ""
 
     @property
     def plain(self) -> Any:
@@ -123,7 +124,7 @@ class Option(Struct, frozen=True):
         return self.plain is Path
 
 
-METRICS = Option("metrics", str | tuple[str, ...] | None, None, "Keys or sections to compute, or all.")
+METRICS = Option("metrics", str | tuple[str, ...] | None, None, "Keys or sections to compute, or all.", shown="KEY,…")
 CONFIDENCE = Option("confidence", float, 0.95, "Level of the intervals.", 0, 1, inside=True)
 NAN = Option("nan", Literal["raise", "omit"], "raise", "NaN is an error, or is left out and counted.")
 SEED = Option("seed", int, 0, "Seed of whatever is drawn.", 0)

@@ -31,7 +31,6 @@ RESERVED = (
     "init",
     "merge",
     "metrics",
-    "negatives",
     "report",
     "results",
     "run",

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import click
 
-from graphgauge.core.errors import OptionError
+from graphgauge.core.errors import GraphgaugeError, OptionError
 from graphgauge.core.progress import Progress
 from graphgauge.old.cli.common import OUTPUT_OPTIONS, Run, stage_bars
 from graphgauge.old.cli.complete import Complete, files, keys
+from graphgauge.old.cli.flags import in_flags
 from graphgauge.old.cli.options import OnceCommand, ParamType
 from graphgauge.old.core.evaluation import Evaluation
 from graphgauge.old.core.family import Family, family
@@ -116,6 +118,14 @@ class FamilyCommand(OnceCommand):
             callback=self._finish,
         )
 
+    def make_context(self, *given: Any, **more: Any) -> click.Context:
+        with _in_flags():
+            return super().make_context(*given, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _in_flags():
+            return super().invoke(ctx)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
@@ -140,6 +150,16 @@ class FamilyCommand(OnceCommand):
     def _finish(self, **options: Any) -> None:
         run, own = Run.split(options)
         run.finish(*with_inputs(self.name, self.family.evaluate_files, self.family.fields, own, run))
+
+
+@contextmanager
+def _in_flags() -> Iterator[None]:
+    """Errors in this block in the words of the command line."""
+    try:
+        yield
+    except GraphgaugeError as error:
+        error.args = (in_flags(str(error)), *error.args[1:])
+        raise
 
 
 def with_inputs(

@@ -1,0 +1,170 @@
+"""Commands about studies: init, run, verify and demo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from graphgauge.cli.command import DEBUG, QUIET, command
+from graphgauge.cli.watch import first, watching
+from graphgauge.core.door import Option
+from graphgauge.core.errors import MissingExtraError, OptionError
+from graphgauge.core.scrub import clean
+
+if TYPE_CHECKING:
+    from graphgauge.study.runner import Outcome
+
+# Differences on a terminal; JSON has all.
+_MOST = 20
+_JOBS = Option("jobs", int | None, None, "Processes at once (default: one per core, at most 4).", 1)
+_INIT = (
+    Option("output", Path, Path("study.toml"), "The study that is written."),
+    Option("force", bool, False, "Overwrite an existing file."),
+    DEBUG,
+)
+_RUN = (
+    Option("only", str | None, None, "Only evaluations whose FAMILY/METHOD/DATASET/SEED begins so.", shown="PATTERN"),
+    _JOBS,
+    Option("dry", bool, False, "Show what would run and which code it would import, and exit."),
+    Option("rehash", bool, False, "Read every input again, even if size and time are unchanged."),
+    Option("junit", Path | None, None, "Write the gates as a test suite (JUnit XML)."),
+    Option("summary", Path | None, None, "Write the gates in Markdown, for a pull request."),
+    QUIET,
+    DEBUG,
+)
+_VERIFY = (
+    Option("trust_code", bool, False, "Import the code that it names, which then runs with all your rights."),
+    _JOBS,
+    Option("format", Literal["text", "json"], "text", "Format of stdout."),
+    QUIET,
+    DEBUG,
+)
+_DEMO = (Option("output", Path, Path("graphgauge-demo"), "Folder of data, study and results."), _JOBS, DEBUG)
+
+
+def _init(families: tuple[str, ...], output: Path, force: bool, **options: Any) -> None:
+    """Write a commented study of these families, or of all."""
+    from graphgauge.core.disk import write_text
+    from graphgauge.study.init import study_text
+
+    text = study_text(families)
+    if output.exists() and not force:
+        fix = "Name another with --output, or overwrite with --force."
+        raise OptionError("already exists", where=str(output), fix=fix)
+    write_text(output, text)
+    click.echo(f"wrote {output}; fill it in, then: graphgauge run {output}", err=True)
+
+
+def _run(study: str, quiet: bool, dry: bool, junit: Path | None, summary: Path | None, **options: Any) -> None:
+    """Evaluate everything in STUDY (a study.toml) that is not up to date, compare, and check its gates.
+
+    After an interruption, the next run resumes where this one stopped. On GitHub Actions gates that do not pass become
+    annotations.
+    """
+    from graphgauge.core.disk import write_text
+    from graphgauge.study import ci
+    from graphgauge.study import run as run_study
+
+    with watching(quiet, dry) as watch:
+        outcome = run_study(study, **options, on_plan=watch.planned, on_done=watch.finished)
+    if dry:
+        return
+    gates = outcome.judgement.gates if outcome.judgement is not None else ()
+    if junit is not None:
+        write_text(junit, ci.junit(gates))
+    if summary is not None:
+        write_text(summary, ci.summary(gates, outcome.study.name))
+    for line in _told(outcome):
+        click.echo(clean(line, 500))
+    for line in ci.annotated(gates) if ci.on_github() else ():
+        click.echo(line, err=True)  # GitHub reads both streams
+    raise click.exceptions.Exit(outcome.exit_code)
+
+
+def _told(outcome: Outcome) -> Iterator[str]:
+    """What came of a run: who leads, what failed, what to know, and a closing sentence."""
+    from graphgauge.audit.runner import together
+    from graphgauge.core.finding import Findings
+    from graphgauge.report.leaders import leaders
+    from graphgauge.study import ci
+
+    judgement = outcome.judgement
+    yield from first([f"failed: {each.item.label}: {each.error}" for each in outcome.failed], "failures")
+    if judgement is None:
+        left = len(outcome.plan.left_out)
+        yield f"Not compared, and no gate checked: --only left out {left:,} that are not up to date."
+        return
+    found = leaders(judgement.runs, [each.metric for each in outcome.study.compare])
+    yield from first(list(map(str, found)), "families and datasets")
+    yield from (f"failed: comparison of {each.title}: {each.error}" for each, _ in judgement.compared if each.error)
+    yield from first([str(each) for each in judgement.gates if not each.passed], "gates")
+    findings = Findings([*judgement.findings, *together(each for _, each in judgement.runs)])
+    worst = findings.worst()
+    yield from map(str, worst)
+    kept = sum(not each.ignored and each.severity != "note" for each in findings)
+    here, results = Path.cwd(), outcome.study.results
+    shown = results.relative_to(here) if results.is_relative_to(here) else results
+    if kept > len(worst):
+        yield f"… and {kept - len(worst):,} more findings: graphgauge audit {shown}"
+    said = f"{len(judgement.runs):,} results are in {shown}"
+    said += f", and {len(outcome.failed):,} failed" if outcome.failed else ""
+    yield f"{said}. {ci.conclusion(judgement.gates) if judgement.gates else ''}".strip()
+
+
+def _verify(subject: str, trust_code: bool, jobs: int | None, format: str, quiet: bool, **options: Any) -> None:
+    """Run a study again in an empty folder, and compare every file of its results; or compute one result again.
+
+    Missing, additional and changed files fail, with file and field. Exit code 0 means: these files follow from this
+    study file and these inputs, in this environment. Code that a study names is not imported without --trust-code.
+    """
+    from msgspec import to_builtins
+
+    from graphgauge.core.disk import dump_json
+    from graphgauge.study import verify as verify_study
+
+    with watching(quiet) as watch:
+        verdict = verify_study(subject, jobs=jobs, trust_code=trust_code, on_plan=watch.planned, on_done=watch.finished)
+    if format == "json":
+        click.echo(dump_json({"holds": bool(verdict), **to_builtins(verdict)}), nl=False)
+    else:
+        others = [f"computed with other versions: {each}" for each in verdict.versions]
+        differences = first(list(map(str, verdict.differences)), "differences; --format json has all", _MOST)
+        for line in (*others, *differences, str(verdict)):
+            click.echo(clean(line, 500))
+    if not verdict:
+        raise click.exceptions.Exit(1)
+
+
+def _demo(output: Path, jobs: int | None, debug: bool) -> None:
+    """Make data, evaluate and compare several methods of every family as a study, and write its page."""
+    from graphgauge.demo.study import write_study
+    from graphgauge.study import run as run_study
+
+    click.echo(f"writing data and study.toml into {output}", err=True)
+    study = write_study(output)
+    with watching() as watch:
+        outcome = run_study(study, jobs=jobs, debug=debug, on_plan=watch.planned, on_done=watch.finished)
+    page = _page(outcome.study.results, output / "report.html")
+    for line in _told(outcome):
+        click.echo(clean(line, 500))
+    click.echo(f"study: {study}\n{page}\nnext: graphgauge verify {study}")
+    raise click.exceptions.Exit(outcome.exit_code)
+
+
+def _page(results: Path, path: Path) -> str:
+    try:
+        from graphgauge.report import write_report
+
+        return f"page: {write_report(results, path)}"
+    except MissingExtraError as error:
+        return f"no page: {error}"
+
+
+_STUDY = click.Argument(["study"], type=click.Path(dir_okay=False))
+init = command(_init, {"Options": _INIT}, click.Argument(["families"], nargs=-1, metavar="[FAMILY]..."))
+run = command(_run, {"Options": _RUN}, _STUDY)
+verify = command(_verify, {"Options": _VERIFY}, click.Argument(["subject"], metavar="STUDY|RESULT", type=click.Path()))
+demo = command(_demo, {"Options": _DEMO})
