@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from msgspec import to_builtins
 
-from graphgauge import explanation, generation, recovery
+from graphgauge import evolution, explanation, generation, recovery
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.old import evolution
-from graphgauge.old.core.evaluation import Evaluation
+from graphgauge.core.evaluation import Evaluation
 
 Put = Callable[[Any], Any]
 RNG = np.random.default_rng(7)
@@ -43,7 +43,10 @@ SCORES = RNG.random((6, 6)).round(3)
 
 def content(found: Any) -> Any:
     """What a user sees of a result."""
-    if not isinstance(found, Evaluation):
+    if isinstance(found, Evaluation):
+        tables = {axis: {name: grid[name].tolist() for name in grid.columns} for axis, grid in found.breakdowns.items()}
+        return {key: to_builtins(each) for key, each in found.items()} | {"tables": tables, "said": str(found)}
+    if not hasattr(found, "to_dict"):
         return found
     told = found.to_dict()
     return json.loads(json.dumps({name: told[name] for name in told if name not in ("root", "receipt")}))
@@ -92,13 +95,15 @@ def data(put: Put, adjacency: np.ndarray, types: np.ndarray) -> Any:
 
 
 def cycle(put: Put, *, previous: Any = None, points: Any = None, **options: Any) -> Evaluation:
-    own = evolution.AdaptiveEvaluator(put(np.arange(NODES)), put(CLASSES), folds=2, **options)
+    own = evolution.AdaptiveEvaluator(put(np.arange(NODES)), put(CLASSES), nca_n_splits=2, **options)
     given = put(POINTS) if points is None else points
     return own.evaluate_cycle(given, put(BIRTHS), put(EDGES), 0, previous, pools=put(CLASSES))
 
 
 def suite(put: Put) -> Evaluation:
-    own = evolution.EvaluationSuite(put(np.arange(NODES)), put(CLASSES), ["a", "b"], negatives="all", folds=2)
+    own = evolution.EvaluationSuite(
+        put(np.arange(NODES)), put(CLASSES), ["a", "b"], n_neg_per_pos="all", nca_n_splits=2
+    )
     own.begin("a", put(POINTS), put(np.delete(EDGES, np.s_[::4], axis=0)))
     own.step("a", put(POINTS), put(BIRTHS), put(EDGES), cycle=0)
     before = put(np.delete(EDGES, np.s_[::4], axis=0))
@@ -210,13 +215,13 @@ CASES: dict[str, Callable[[Put], Any]] = {
     "graphs by a mask": lambda put: generation.Graphs.of(put(GRAPHS[0])).take(put(np.arange(12) < 5)).edges.tolist(),
     **{
         f"evolution, {negatives}, {score}": lambda put, negatives=negatives, score=score: cycle(
-            put, previous=put(POINTS / 2), negatives=negatives, score=score
+            put, previous=put(POINTS / 2), n_neg_per_pos=negatives, score=score
         )
-        for negatives in ("sample", "all")
+        for negatives in (1, "all")
         for score in ("poincare", "euclidean", "cosine", "dot")
     },
-    "evolution, mixed": lambda put: cycle(put, previous=POINTS, negatives="all"),
-    "evolution, mixed the other way": lambda put: cycle(put, points=POINTS, previous=put(POINTS), negatives="all"),
+    "evolution, mixed": lambda put: cycle(put, previous=POINTS, n_neg_per_pos="all"),
+    "evolution, mixed the other way": lambda put: cycle(put, points=POINTS, previous=put(POINTS), n_neg_per_pos="all"),
     "evolution, list of rows": lambda put: cycle(put, points=[put(row) for row in POINTS]),
     "evolution, suite": suite,
     "evolution, cycles": lambda put: evolution.evaluate(

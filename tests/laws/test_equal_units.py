@@ -21,8 +21,7 @@ from graphgauge.core.registry import metrics
 from graphgauge.core.result import Result, enclosing
 from graphgauge.evolution.areas import Area
 from graphgauge.evolution.probe import Folds
-from graphgauge.evolution.samples import Trajectory
-from graphgauge.evolution.summary import over_runs
+from graphgauge.evolution.trajectory import Trajectory, over_runs
 from graphgauge.old import ranking
 from graphgauge.old.stats.permutation import paired_items
 

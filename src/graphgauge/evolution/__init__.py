@@ -1,6 +1,5 @@
 """Systems that grow and rewire their own graph: are the edges that they add worth adding?"""
 
-from graphgauge.evolution.births import tgc_step
 from graphgauge.evolution.cycle import Cycle
 from graphgauge.evolution.evaluate import evaluate
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
@@ -17,6 +16,7 @@ from graphgauge.evolution.functions import (
     poincare_distance_batch,
     static_auc,
 )
+from graphgauge.evolution.growth import tgc_step
 from graphgauge.evolution.log import Log
 from graphgauge.evolution.suite import EvaluationSuite, NietzscheEvaluationSuite, build_evaluation_suite_from_cora
 

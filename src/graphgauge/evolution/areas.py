@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import sqrt
 
 import numpy as np
 
+from graphgauge import _core
 from graphgauge.core.errors import InputError
+from graphgauge.core.threads import threads_for
 from graphgauge.core.types import Floats, Ints, Mask
-from graphgauge.evolution.candidates import Candidates
-from graphgauge.evolution.edges import among
-from graphgauge.evolution.links import Ranked
-from graphgauge.evolution.points import Points
-from graphgauge.kernels.tails import TailCounts
+from graphgauge.evolution.edges import among, codes_of
+from graphgauge.evolution.pairs import FreePairs
 from graphgauge.stats.dyads import Dyads
 
-# Number of redraws of targets before the remaining candidates are enumerated.
-_REDRAWS = 16
-
-# Pairs that are drawn at once.
-_MOST_DRAWN = 1 << 27
+# A value per pair (first ends, second ends) that rises with its distance.
+Order = Callable[[Ints, Ints], Floats]
+# How often targets are drawn again before the remaining candidates are listed, and how many are drawn at once.
+_REDRAWS, _MOST_DRAWN = 16, 1 << 27
 # Below this share of the other variance, one is only rounding.
 _NOTHING = 1e-9
 
@@ -33,18 +31,22 @@ class Area:
 
     `drawn` is the variance that sampled negatives add to the area; it is 0 if all negatives are used. `cancelled` is
     the variance of the area if nodes that are often chosen are also often candidates, so that their effects cancel.
+    `baselines` are the areas of simple scores for the same births, by name.
     """
 
     shares: Floats
-    negatives: int
+    negatives: int = 0
     ends: Ints | None = None
     drawn: float = 0.0
     nodes: int = 0
     reason: str = "no births"
     warnings: tuple[str, ...] = ()
-    # Areas of simple scores for the same births, by name.
     baselines: Mapping[str, float] = field(default_factory=dict)
     cancelled: float | None = None
+
+    @classmethod
+    def none(cls, reason: str, nodes: int) -> Area:
+        return cls(np.empty(0), nodes=nodes, reason=reason)
 
     def __len__(self) -> int:
         return len(self.shares)
@@ -56,8 +58,7 @@ class Area:
 
     @cached_property
     def dyads(self) -> Dyads:
-        ends = np.arange(2 * len(self)).reshape(-1, 2) if self.ends is None else self.ends
-        return Dyads(ends)
+        return Dyads(np.arange(2 * len(self)).reshape(-1, 2) if self.ends is None else self.ends)
 
     def error(self) -> tuple[float, float]:
         """Standard error and degrees of freedom of the area."""
@@ -68,85 +69,99 @@ class Area:
         return sqrt(error**2 + self.drawn), df
 
 
-def area_against_non_edges(
-    points: Points | Ranked,
-    positives: Ints,
+def against_non_edges(
+    order: Order,
+    births: Ints,
     group: Ints,
-    candidates: Sequence[Candidates],
+    pairs: Sequence[FreePairs],
     *,
-    per_positive: int | None,
+    per_birth: int | None,
     rng: np.random.Generator,
-    reason: str,
+    reason: str = "no births",
 ) -> Area:
-    """Positives against the free pairs of their group.
-
-    `per_positive` of them are drawn per positive, without replacement; None takes all.
-    """
-    nodes = len(points)
-    if not len(positives):
-        return Area(np.empty(0), 0, nodes=nodes, reason=reason)
-    q = points.order(positives[:, 0], positives[:, 1])
+    """Births against the free pairs of their group, one of `pairs`: so many drawn for each, or all with None."""
+    nodes = pairs[0].nodes if pairs else 0
+    if not len(births):
+        return Area.none(reason, nodes)
+    q = order(births[:, 0], births[:, 1])
     shares, used, drawn, negatives, warnings = np.full(len(q), np.nan), 0, 0.0, 0, []
-    for number, own in enumerate(candidates):
+    for number, own in enumerate(pairs):
         members = group == number
         count = int(np.count_nonzero(members))
-        wanted = own.free if per_positive is None else per_positive * count
-        if not count or own.free == 0:
+        if not count or not own.free:
             continue
-        tails = own.tails(points, q[members], wanted, rng)
-        shares[members] = _shares(-q[members], tails)
-        negatives += tails.negatives
-        used += count
-        drawn += 0.0 if wanted >= own.free else _drawn_variance(tails) * count**2
-        if per_positive is not None and wanted > own.free:
+        wanted = own.free if per_birth is None else per_birth * count
+        if wanted < own.free:
+            others = order(*own.drawn(wanted, rng))
+            shares[members] = _farther(q[members], [others])
+            drawn += count**2 * _drawn_variance(q[members], others)
+        else:
+            shares[members] = _farther(q[members], (order(*block) for block in own.all()))
+        if wanted > own.free:
             warnings.append(f"only {own.free} pairs have no edge, fewer than the {wanted} requested: all are used")
+        negatives += min(wanted, own.free)
+        used += count
     if not used:
-        return Area(np.empty(0), 0, nodes=nodes, reason="every pair of original nodes has an edge")
+        return Area.none("every pair of original nodes has an edge", nodes)
     have = ~np.isnan(shares)
     if not have.all():
         warnings.append(f"births left out, because every pair of their kind has an edge: {np.count_nonzero(~have)}")
-    return Area(
-        shares[have], negatives, positives[have], drawn / used**2, nodes, reason, tuple(dict.fromkeys(warnings))
-    )
+    said = tuple(dict.fromkeys(warnings))
+    return Area(shares[have], negatives, births[have], drawn / used**2, nodes, reason, said)
 
 
-def area_against_matched(
-    points: Points,
+def _farther(q: Floats, blocks: Iterable[Floats]) -> Floats:
+    """For each of q, the share of all values that are greater, ties half."""
+    values, place = np.unique(q, return_inverse=True)
+    doubled, total = np.zeros(len(values), np.int64), 0
+    for block in blocks:
+        greater, equal, _ = _core.placed_counts(values, block, threads_for(len(block), None))
+        doubled += 2 * greater + equal
+        total += len(block)
+    return np.asarray(doubled[place] / (2 * total))
+
+
+def _drawn_variance(q: Floats, others: Floats) -> float:
+    """Variance of the area due to drawn pairs, each with its share of births that are closer (DeLong et al. 1988)."""
+    if len(others) < 2:
+        return np.nan
+    ordered = np.sort(q)
+    closer = (np.searchsorted(ordered, others) + np.searchsorted(ordered, others, side="right")) / (2 * len(q))
+    return float(closer.var(ddof=1) / len(others))
+
+
+def against_matched(
+    order: Order,
     births: Ints,
     arms: Ints,
-    graph: Ints,
+    taken: Ints,
     pools: Ints,
     *,
     directed: bool,
-    per_positive: int | None,
+    per_birth: int | None,
     rng: np.random.Generator,
     reason: str,
-    what: str = "auc_matched",
+    what: str,
 ) -> Area:
     """Each birth against pairs in which one of its ends gives way to another node of its pool.
 
     `arms` are (birth, kept end, replaced end), where ends are 0 or 1; a birth with two arms has their mean. `pools` has
-    one number per node, negative if the node cannot be chosen. Neighbours are not candidates.
+    one number per node, negative if the node cannot be chosen. Edges in `taken`, a set of codes, are no candidates.
     """
-    size = len(points)
     kept, replaced = births[arms[:, 0], arms[:, 1]], births[arms[:, 0], arms[:, 2]]
-    q = points.order(births[:, 0], births[:, 1])[arms[:, 0]]
 
-    def ordered(owner: Ints, node: Ints) -> tuple[Ints, Ints]:
+    def ends(owner: Ints, node: Ints) -> tuple[Ints, Ints]:
         forward = (arms[owner, 1] == 0) | (not directed)
         return np.where(forward, kept[owner], node), np.where(forward, node, kept[owner])
 
     def fits(owner: Ints, node: Ints) -> Mask:
-        first, second = ordered(owner, node)
-        if not directed:
-            first, second = np.minimum(first, second), np.maximum(first, second)
         free: Mask = node != kept[owner]
-        free &= ~among(first * size + second, graph)
+        free &= ~among(codes_of(*ends(owner, node), directed), taken)
         return free
 
-    owner, node = _redrawn(replaced, pools, fits, per_positive, rng)
-    other = points.order(*ordered(owner, node))
-    wins = (other > q[owner]) + 0.5 * (other == q[owner])
+    owner, node = _redrawn(replaced, pools, fits, per_birth, rng)
+    q, other = order(births[:, 0], births[:, 1])[arms[owner, 0]], order(*ends(owner, node))
+    wins = (other > q) + 0.5 * (other == q)
     counts = np.bincount(owner, minlength=len(arms))
     have = counts > 0
     shares = np.bincount(owner, wins, len(arms))[have] / counts[have]
@@ -154,23 +169,21 @@ def area_against_matched(
     good = used > 0
     means = np.bincount(arms[have, 0], shares, len(births))[good] / used[good]
     alone = np.count_nonzero(~good)
+    said = f"births left out of {what}, because their pool has no other target: {alone}"
+    one_arm = len(arms) == len(births) and bool((arms[:, 0] == np.arange(len(births))).all()) and bool(good.any())
     return Area(
         means,
         len(node),
         births[good],
-        nodes=size,
+        nodes=len(pools),
         reason="no birth has another target to compare with" if len(births) else reason,
-        warnings=(f"births left out of {what}, because their pool has no other target: {alone}",)
-        if alone and good.any()
-        else (),
-        cancelled=_cancelled(means, kept[good], replaced[good], owner, node, wins, counts, size)
-        if len(arms) == len(births) and (arms[:, 0] == np.arange(len(births))).all() and good.any()
-        else None,
+        warnings=(said,) if alone and good.any() else (),
+        cancelled=_cancelled(means, kept, replaced, owner, node, wins, counts) if one_arm else None,
     )
 
 
 def _cancelled(
-    shares: Floats, kept: Ints, replaced: Ints, owner: Ints, node: Ints, wins: Floats, counts: Ints, size: int
+    shares: Floats, kept: Ints, replaced: Ints, owner: Ints, node: Ints, wins: Floats, counts: Ints
 ) -> float:
     """The variance of an area in which every birth competes with candidates for one of its ends.
 
@@ -179,80 +192,45 @@ def _cancelled(
     other side. What is in both is subtracted, unless the other side alone varies more (Cameron, Gelbach and Miller
     2011).
     """
-    value = shares.mean()
+    have = counts > 0  # births without a candidate are not among the shares
+    value, size = shares.mean(), 1 + max(kept.max(), replaced.max(), node.max())
     errors, own = shares - value, (wins - value) / counts[owner]
-    # Births without a candidate are not among the shares.
-    place = np.full(len(counts), -1, np.int64)
-    place[counts > 0] = np.arange(len(shares))
-    chosen = np.bincount(replaced, errors, size) + np.bincount(node, own, size)
-    every = chosen + np.bincount(kept, errors, size)
-    _, pair = np.unique(kept[place[owner]] * size + node, return_inverse=True)
-    both = np.bincount(pair, own)
+    chosen = np.bincount(replaced[have], errors, size) + np.bincount(node, own, size)
+    every = chosen + np.bincount(kept[have], errors, size)
+    both = np.bincount(np.unique(codes_of(kept[owner], node, directed=True), return_inverse=True)[1], own)
     total = every @ every - errors @ errors - both @ both
     return float(max(total, chosen @ chosen) / len(shares) ** 2)
 
 
 def _redrawn(
-    replaced: Ints,
-    pools: Ints,
-    fits: Callable[[Ints, Ints], Mask],
-    per_positive: int | None,
-    rng: np.random.Generator,
+    replaced: Ints, pools: Ints, fits: Callable[[Ints, Ints], Mask], per_birth: int | None, rng: np.random.Generator
 ) -> tuple[Ints, Ints]:
-    """Numbers of arms, and other nodes for them: `per_positive` random ones each, or all."""
+    """Numbers of arms, and other nodes of the pool for them: so many random ones each, or all with None."""
     members = np.argsort(pools, kind="stable")
-    ordered = pools[members]
-    pool = pools[replaced]
-    start, stop = np.searchsorted(ordered, pool), np.searchsorted(ordered, pool, side="right")
-    if per_positive is None:
-        owner = np.repeat(np.arange(len(replaced)), stop - start)
-        step = np.arange(len(owner)) - np.repeat(np.cumsum(stop - start) - (stop - start), stop - start)
+    start = np.searchsorted(pools[members], pools[replaced])
+    size = np.searchsorted(pools[members], pools[replaced], side="right") - start
+    if per_birth is None:
+        owner = np.repeat(np.arange(len(replaced)), size)
+        step = np.arange(len(owner)) - np.repeat(np.cumsum(size) - size, size)
         target = members[start[owner] + step]
         good = fits(owner, target)
         return owner[good], target[good]
-    if per_positive * len(replaced) > _MOST_DRAWN:
-        raise InputError(
-            f"{per_positive * len(replaced):,} pairs are too many to draw",
-            where="negatives_per_positive",
-            fix='Draw fewer, or pass negatives="all".',
-        )
-    pending = np.repeat(np.arange(len(replaced)), per_positive)
+    if per_birth * len(replaced) > _MOST_DRAWN:
+        what = f"{per_birth * len(replaced):,} pairs are too many to draw"
+        raise InputError(what, where="negatives", fix='Draw fewer, or pass "all".')
+    pending = np.repeat(np.arange(len(replaced)), per_birth)
     owners, targets = [], []
     for _ in range(_REDRAWS):
-        target = members[rng.integers(start[pending], stop[pending])]
+        target = members[start[pending] + rng.integers(0, size[pending])]
         good = fits(pending, target)
         owners.append(pending[good])
         targets.append(target[good])
         pending = pending[~good]
     for arm in np.unique(pending):
-        listed = members[start[arm] : stop[arm]]
+        listed = members[start[arm] : start[arm] + size[arm]]
         listed = listed[fits(np.full(len(listed), arm), listed)]
         if len(listed):
             chosen = rng.choice(listed, np.count_nonzero(pending == arm))
             owners.append(np.full(len(chosen), arm))
             targets.append(chosen)
     return np.concatenate(owners), np.concatenate(targets)
-
-
-def _shares(scores: Floats, tails: TailCounts) -> Floats:
-    """For each positive, the share of negatives below it, ties half."""
-    place = len(tails.values) - np.searchsorted(tails.values[::-1], scores, side="right")
-    beaten = 2 * (tails.negatives - tails.greater) - tails.equal
-    shares: Floats = beaten[place] / (2 * tails.negatives)
-    return shares
-
-
-def _drawn_variance(tails: TailCounts) -> float:
-    """Variance of the area due to sampled negatives, each with its share of positives above (DeLong et al.)."""
-    if tails.negatives < 2:
-        return np.nan
-    upto = np.cumsum(tails.positives)
-    total = int(upto[-1])
-    # Negatives in the gap above each distinct positive, and below the last.
-    between = np.empty(len(upto) + 1, np.int64)
-    between[:-1], between[-1] = tails.greater, tails.negatives
-    between[1:] -= tails.greater + tails.equal
-    gaps, ties = np.concatenate([[0], upto]) / total, (upto - tails.positives / 2) / total
-    mean = (between @ gaps + tails.equal @ ties) / tails.negatives
-    squares = between @ (gaps - mean) ** 2 + tails.equal @ (ties - mean) ** 2
-    return float(squares / (tails.negatives - 1) / tails.negatives)

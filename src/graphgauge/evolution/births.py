@@ -1,4 +1,4 @@
-"""The edges born in one cycle (distinct, without loops, not in the graph before), and how a graph grows by them."""
+"""The edges born in one cycle: distinct, without loops, not in the graph before; and what the graphs say about them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.types import Ints, Mask
-from graphgauge.evolution.edges import Codes, among, as_edges, distinct, without
+from graphgauge.evolution.edges import among, as_edges, edges_of, ends_of, joined, set_of, without
 
 UNDECLARED = ("refuse", "report")
 # Number of example edges in an error message.
@@ -34,96 +33,93 @@ class Balance:
 
 @dataclass(frozen=True)
 class Births:
-    """New edges sorted by their ends; the graph before and after as sorted codes.
+    """New edges sorted by their ends; the graph before and after as sets of codes.
 
-    `reborn` says which of them existed at an earlier time of the run; `notes` what was left out or inferred.
+    `reborn` says which of them existed at an earlier time of the run, `left_out` what does not count, `inferred` how
+    many births were taken from the graphs. `standing` is the graph after as it was given, from which births may be
+    missing. Without the graph before there is no `balance`.
     """
 
     edges: Ints
     reborn: Mask
     before: Ints
     after: Ints
-    codes: Codes
-    notes: tuple[str, ...] = ()
+    standing: Ints
+    left_out: tuple[str, ...] = ()
+    inferred: int = 0
     balance: Balance | None = None
-
-    @classmethod
-    def from_graphs(
-        cls,
-        new_edges: Any,
-        all_edges: Any,
-        previous_edges: Any,
-        codes: Codes,
-        *,
-        last_edges: Any = None,
-        undeclared: str = "refuse",
-        seen: Ints | None = None,
-    ) -> Births:
-        """Read one cycle; the graph before defaults to `last_edges`, the graph after the last cycle.
-
-        Births that are None are the edges that the graph gained. If the graph before is unknown, it is the graph after
-        without the births, and nothing can be reconciled. `seen` are the codes of all edges that existed earlier. Edges
-        that were in the graph before and are not after it died.
-        """
-        nodes = codes.nodes
-        previous_edges = last_edges if previous_edges is None else previous_edges
-        known = previous_edges is not None
-        standing = codes.set_of(as_edges(all_edges, "all_edges", nodes))
-        before = codes.set_of(as_edges(previous_edges, "previous_edges", nodes)) if known else None
-        inferred = 0
-        if new_edges is None and before is not None:
-            given = codes.edges(without(standing, before))
-            inferred = len(given)
-        else:
-            given = as_edges(new_edges, "new_edges", nodes)
-        born = codes.set_of(given)
-        rest = without(standing, born)
-        before = rest if before is None else before
-        old = among(born, before)
-        # The whole graph was passed as births: every remaining edge is among them.
-        if (old.any() and not among(rest, before).any()) if known else (len(standing) and not len(rest)):
-            raise _whole_graph(len(standing))
-        appeared = rest[~among(rest, before)]
-        if last_edges is not None and last_edges is not previous_edges:
-            last = codes.set_of(as_edges(last_edges, "last_edges", nodes))
-            appeared = distinct(np.concatenate([appeared, before[~among(before, last) & ~among(before, born)]]))
-        absent = born[~among(born, standing)]
-        for name, listed in (("appeared", appeared), ("absent", absent)):
-            if len(listed) and undeclared == "refuse":
-                raise _disagreement(name, codes.edges(listed[:_SHOWN]), len(listed))
-        new = born[~old]
-        reborn = np.zeros(len(new), bool) if seen is None else among(new, seen)
-        loops = int(np.count_nonzero(given[:, 0] == given[:, 1]))
-        counted = {
-            "births inferred from the graphs, because new_edges is not given": inferred,
-            "loops among the births, left out": loops,
-            "births listed more than once, counted once": len(given) - loops - len(born),
-            "births that were in the graph before the cycle, left out": np.count_nonzero(old),
-            "births missing from all_edges": len(absent),
-            "births of edges that existed before, left out of the areas": np.count_nonzero(reborn),
-        }
-        return cls(
-            codes.edges(new),
-            reborn,
-            before,
-            distinct(np.concatenate([standing, absent])) if len(absent) else standing,
-            codes,
-            tuple(f"{what}: {count}" for what, count in counted.items() if count),
-            Balance(len(new), len(appeared), len(absent), int(np.count_nonzero(reborn))) if known else None,
-        )
 
     def __len__(self) -> int:
         return len(self.edges)
 
     @cached_property
     def either(self) -> Ints:
-        """The edges of the graph before or after, sorted."""
-        return distinct(np.concatenate([self.before, self.after]))
+        """The edges of the graph before or after, as codes."""
+        return joined(self.before, self.after)
 
-    def degrees_before(self) -> Ints:
+    def degrees_before(self, nodes: int) -> Ints:
         """The degree of every node in the graph before the cycle."""
-        ends = self.codes.edges(self.before).ravel()
-        return np.bincount(ends, minlength=self.codes.nodes).astype(np.int64, copy=False)
+        first, second = (np.bincount(ends, minlength=nodes) for ends in ends_of(self.before))
+        degrees: Ints = first + second
+        return degrees
+
+
+def births_of(
+    new_edges: Any,
+    all_edges: Any,
+    previous_edges: Any,
+    nodes: int,
+    *,
+    directed: bool = False,
+    last: Ints | None = None,
+    seen: Ints | None = None,
+    undeclared: str = "refuse",
+) -> Births:
+    """Read one cycle; the graph before defaults to `last`, that after the last cycle, as codes.
+
+    Births that are None are the edges that the graph gained. If the graph before is unknown, it is the graph after
+    without the births, and nothing can be reconciled. `seen` are the codes of all edges that existed earlier. Edges
+    that were in the graph before and are not after it died.
+    """
+    after = set_of(as_edges(all_edges, "all_edges", nodes), directed)
+    before = last if previous_edges is None else set_of(as_edges(previous_edges, "previous_edges", nodes), directed)
+    known = before is not None
+    gained = without(after, before) if new_edges is None and before is not None else None
+    given = as_edges(new_edges, "new_edges", nodes) if gained is None else edges_of(gained)
+    born = set_of(given, directed)
+    rest = without(after, born)
+    before = rest if before is None else before
+    old = among(born, before)
+    # The whole graph was passed as births: every remaining edge is among them.
+    if (old.any() and not among(rest, before).any()) if known else (len(after) and not len(rest)):
+        raise _whole_graph(len(after))
+    appeared = rest[~among(rest, before)]
+    if last is not None and previous_edges is not None:
+        between = before[~among(before, last) & ~among(before, born)]
+        appeared = joined(appeared, between)
+    absent = born[~among(born, after)]
+    if undeclared == "refuse":
+        _refuse("appeared", appeared)
+        _refuse("absent", absent)
+    new = born[~old]
+    reborn = np.zeros(len(new), bool) if seen is None else among(new, seen)
+    loops = int(np.count_nonzero(given[:, 0] == given[:, 1]))
+    counted = {
+        "loops among the births, left out": loops,
+        "births listed more than once, counted once": len(given) - loops - len(born),
+        "births that were in the graph before the cycle, left out": np.count_nonzero(old),
+        "births of edges that existed before, left out of the areas": np.count_nonzero(reborn),
+    }
+    return Births(
+        edges_of(new),
+        reborn,
+        before,
+        joined(after, absent),
+        after,
+        tuple(f"{what}: {count}" for what, count in counted.items() if count),
+        0 if gained is None else len(gained),
+        Balance(len(new), len(appeared), len(absent), int(np.count_nonzero(reborn))) if known else None,
+    )
 
 
 _DISAGREE = {
@@ -140,14 +136,14 @@ _DISAGREE = {
 }
 
 
-def _disagreement(name: str, shown: Ints, count: int) -> InputError:
-    where, what, fix = _DISAGREE[name]
-    examples = ", ".join([*(str(tuple(edge)) for edge in shown.tolist()), *(["…"] if count > len(shown) else [])])
-    return InputError(
-        f"{count} edges {what}: {examples}",
-        where=where,
-        fix=f'{fix}; undeclared="report" goes on, and reports them.',
-    )
+def _refuse(name: str, codes: Ints) -> None:
+    """Refuse births and graphs that disagree about these edges, if there are any."""
+    if len(codes):
+        where, what, fix = _DISAGREE[name]
+        shown = [str(tuple(edge)) for edge in edges_of(codes[:_SHOWN]).tolist()]
+        examples = ", ".join([*shown, *(["…"] if len(codes) > _SHOWN else [])])
+        fix = f'{fix}; undeclared="report" goes on, and reports them.'
+        raise InputError(f"{len(codes)} edges {what}: {examples}", where=where, fix=fix)
 
 
 def _whole_graph(edges: int) -> InputError:
@@ -157,84 +153,3 @@ def _whole_graph(edges: int) -> InputError:
         fix="Pass only the edges born in this cycle, such as edges_created_at_cycle[t]. If the graph began "
         "without edges, pass previous_edges=np.empty((0, 2), int).",
     )
-
-
-# Edges beyond a spanning forest from which a graph is bipartite by design: once in 2 ** 20 by chance.
-_SURELY_TWO = 20
-
-WEIGHT = 0.1
-
-
-def checked_tgc(tgc: Any) -> float:
-    """The capacity reported by a system: one finite number."""
-    number = as_numeric(tgc, "tgc")
-    if number.ndim or not np.isfinite(number):
-        raise InputError(f"found {tgc}", where="tgc", fix="Pass a number, or None to compute it.")
-    return float(number)
-
-
-def largest_component(codes: Ints, nodes: int) -> int:
-    """Number of nodes in the largest connected component."""
-    if nodes == 0:
-        return 0
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = coo_array((np.ones(len(codes), np.int8), np.divmod(codes, nodes)), shape=(nodes, nodes))
-    _, part = connected_components(graph, directed=False)
-    return int(np.bincount(part).max())
-
-
-def two_sides(codes: Ints, nodes: int) -> tuple[int, int] | None:
-    """The sizes of the two sides of a graph without edges within a side; None if it may be so only by chance.
-
-    Every edge beyond a spanning forest of a graph that is not bipartite by design is within a side with probability
-    one half, so there must be many.
-    """
-    if nodes == 0 or not len(codes):
-        return None
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    first, second = np.divmod(codes, nodes)
-    # In the double cover, a component is split in two exactly if it is bipartite.
-    ones = np.ones(2 * len(codes), np.int8)
-    ends = np.concatenate([first, second]), np.concatenate([second, first]) + nodes
-    cover = coo_array((ones, ends), shape=(2 * nodes, 2 * nodes))
-    _, part = connected_components(cover, directed=False)
-    used = np.bincount(np.concatenate([first, second]), minlength=nodes) > 0
-    if (part[:nodes] == part[nodes:])[used].any():
-        return None
-    components = len(np.unique(np.minimum(part[:nodes], part[nodes:])[used]))
-    if len(codes) - int(used.sum()) + components < _SURELY_TWO:
-        return None
-    left = int(np.count_nonzero(used & (part[:nodes] < part[nodes:])))
-    return left, int(used.sum()) - left
-
-
-def tgc_step(births: int, nodes: int, component: int, previous: float | None = None) -> float:
-    """The capacity after one more cycle: births/nodes · component/nodes, smoothed with weight 0.1 per cycle.
-
-    Parameters
-    ----------
-    births, nodes, component
-        Numbers of births, of all nodes, and of the nodes in the largest component.
-    previous
-        The capacity before; None in the first cycle.
-
-    Returns
-    -------
-    float
-        At least 0; NaN without nodes.
-
-    Examples
-    --------
-    >>> from graphgauge import evolution
-    >>> first = evolution.tgc_step(10, 100, 80)
-    >>> round(first, 6), round(evolution.tgc_step(0, 100, 80, first), 6)
-    (0.08, 0.072)
-    """
-    if nodes == 0:
-        return float("nan")
-    now = births / nodes * component / nodes
-    return now if previous is None else (1 - WEIGHT) * previous + WEIGHT * now

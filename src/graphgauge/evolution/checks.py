@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.finding import check
 from graphgauge.core.types import Floats, Ints
 from graphgauge.evolution.births import Balance
-from graphgauge.evolution.labels import Labelled, original_nodes
+from graphgauge.evolution.labels import Labelled
 from graphgauge.stats.dyads import FEWEST_DYADIC_DF, Dyads
 from graphgauge.stats.intervals import t_interval
 
@@ -35,6 +35,8 @@ _ROUNDING = 1e-8
 )
 def circular_auc(paired: Sequence[tuple[Floats, Ints]]) -> Evidence | None:
     """Births score far better on the embeddings after them than on those before."""
+    if not paired:
+        return None
     gains = np.concatenate([gain for gain, _ in paired])
     # A node is another one in each cycle: cycles of one run are not all that births have in common, and yet the least.
     ends = np.concatenate([ends + cycle * (1 << 32) for cycle, (_, ends) in enumerate(paired)])
@@ -50,13 +52,12 @@ def circular_auc(paired: Sequence[tuple[Floats, Ints]]) -> Evidence | None:
     "inferred-births",
     family="evolution",
     severity="note",
-    message="{notes}",
+    message="births inferred from the graphs, because new_edges is not given: {births}",
     remedy="Pass the edges that the system added as new_edges, to tell its births from other changes.",
 )
-def inferred_births(notes: Sequence[str]) -> Evidence | None:
+def inferred_births(inferred: int) -> Evidence | None:
     """Births were not declared, and are taken from the graphs."""
-    said = [note for note in notes if note.startswith("births inferred")]
-    return {"notes": said[0]} if said else None
+    return {"births": inferred} if inferred else None
 
 
 @check(
@@ -169,38 +170,26 @@ def shared_state(shared: tuple[str, str] | None = None) -> Evidence | None:
     "label-in-embeddings",
     family="evolution",
     severity="error",
-    message="along {directions} of {dimensions} directions of the {what} all {nodes} nodes of {classes} classes fall "
-    "on {points} points, and no class on two of them{column}: the probe is given the label",
+    message="along {directions} of {dimensions} directions of the embeddings all {nodes} nodes of {classes} classes "
+    "fall on {points} points, and no class on two of them{column}: the probe is given the label",
     remedy="Find the labels among the inputs of the embeddings, and build the embeddings without them.",
     costly=True,
 )
 def label_in_embeddings(labels: Any, embeddings: Any, node_ids: Any = None) -> Evidence | None:
     """One embedding coordinate, or a sum of several, is the label itself."""
-    labelled = Labelled.of(original_nodes(labels, node_ids), labels)
-    for what, given in _named(embeddings):
-        rows = as_numeric(given, "embeddings")
-        require_shape(rows, (None, None), "embeddings", "Pass one row per node.")
-        if len(labelled) and labelled.ids[-1] >= len(rows):
-            raise InputError(
-                f"node {labelled.ids[-1]} has a label, and there are {len(rows)} rows",
-                where="embeddings",
-                fix="Row i belongs to node i; pass node_ids if the labels belong to other nodes.",
-            )
-        found = _given_away(rows[labelled.ids].astype(np.float64), labelled.classes)
-        if found is not None:
-            return {"what": what, **found}
-    return None
+    labelled = Labelled.from_labels(labels, node_ids)
+    rows = as_numeric(embeddings, "embeddings")
+    require_shape(rows, (None, None), "embeddings", "Pass one row per node.")
+    if labelled.nodes.max(initial=-1) >= len(rows):
+        raise InputError(
+            f"node {labelled.nodes[-1]} has a label, and there are {len(rows)} rows",
+            where="embeddings",
+            fix="Row i belongs to node i; pass node_ids if the labels belong to other nodes.",
+        )
+    return _given_away(rows[labelled.nodes].astype(np.float64), labelled.classes)
 
 
-def _named(embeddings: Any) -> Iterator[tuple[str, Any]]:
-    """One array, or several with their names."""
-    if isinstance(embeddings, Iterator):
-        yield from embeddings
-    else:
-        yield "embeddings", embeddings
-
-
-def _given_away(rows: Floats, classes: Ints) -> dict[str, Any] | None:
+def _given_away(rows: Floats, classes: Ints) -> Evidence | None:
     """The directions along which every class is one point, and classes are not all the same one."""
     used = np.isfinite(rows).all(axis=1) & (classes >= 0)
     counts = np.bincount(classes[used], minlength=classes.max(initial=0) + 1)

@@ -10,7 +10,7 @@ DOORS = (
     Door(
         "",
         "The edges that a system added to its own graph, cycle by cycle.",
-        "graphgauge.evolution.evaluate:evaluate_log",
+        "graphgauge.evolution.evaluate:evaluate",
         inputs=(
             Input(
                 "log",

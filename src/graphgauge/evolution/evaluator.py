@@ -15,15 +15,16 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.loop import measure
 from graphgauge.core.options import confidence_level, whole_number
-from graphgauge.core.registry import metrics as registered
-from graphgauge.core.registry import select
-from graphgauge.evolution.cycle import SAMPLES, Cycle, Grown, Options, Past
-from graphgauge.evolution.edges import NOTHING, as_edges
-from graphgauge.evolution.labels import Labelled, original_nodes
+from graphgauge.core.registry import Chosen, select
+from graphgauge.evolution.cycle import Cycle, Options, Past
+from graphgauge.evolution.evidence import of_cycle
+from graphgauge.evolution.labels import Labelled
 from graphgauge.evolution.points import COORDINATES, Score
+from graphgauge.evolution.samples import Samples, available
+from graphgauge.evolution.state import State
 
-# The metrics of the original document, in its order; a cycle has them beside the defaults of the family.
-ORIGINAL = (
+# The metrics of the original document; a cycle has them beside the defaults of the family.
+DOCUMENT = (
     "auc_synthetic",
     "n_synthetic_positives",
     "n_synthetic_negatives",
@@ -34,6 +35,15 @@ ORIGINAL = (
     "nca_std",
     "tgc",
 )
+
+
+class StepEvaluation(Evaluation):
+    """The metrics of one cycle, with `condition` and `cycle` among its keys, as in the original document."""
+
+    def __getitem__(self, key: str) -> Any:
+        if key in ("condition", "cycle"):
+            return self.run.method if key == "condition" else self.options["cycle"]
+        return super().__getitem__(key)
 
 
 class AdaptiveEvaluator:
@@ -116,16 +126,18 @@ class AdaptiveEvaluator:
             n_neg_per_pos, nca_n_splits, nan, seed, undeclared, score, directed, test_edges, node_types
         )
         self.confidence = confidence_level(confidence)
-        if node_ids is None and labels is not None:
-            node_ids = original_nodes(labels)
-        self._labelled = None if node_ids is None else Labelled.of(node_ids, labels)
+        self._labelled: Labelled | None = None
+        if labels is not None:
+            self._labelled = Labelled.from_labels(labels, node_ids)
+        elif node_ids is not None:
+            self._labelled = Labelled.without_labels(node_ids)
         self._metrics = metrics
-        absent = {"held_out": test_edges is None, "labels": labels is None, "probe": labels is None}
-        self._samples = [name for name in SAMPLES if not absent.get(name)]
-        select("evolution", None if metrics == () else metrics, self._samples)
+        self._samples = available(labels=labels is not None, test_edges=test_edges is not None)
+        _chosen(metrics, self._samples)  # raises now what is asked for and cannot be had
         self._past = Past()
         self._history: dict[str, list[float]] = defaultdict(list)
         self.evaluations: list[Evaluation] = []
+        self.evidence: list[dict[str, Any]] = []  # what checks look at, by cycle
         # Grows with the births and embeddings of each cycle: copies of a run are told by it.
         self._digest, self._any_births = b"", False
 
@@ -192,76 +204,52 @@ class AdaptiveEvaluator:
         InputError
             If births and graphs disagree, an embedding is not valid, or the cycle is not after the last one.
         """
-        number = whole_number("cycle", cycle)
-        done = [int(each) for each in self._history["cycle"]]
-        if done and number <= done[-1]:
-            raise InputError(f"cycle {number} comes after cycle {done[-1]}", fix="Pass cycles once, in order.")
         given = Cycle(
             embeddings,
             new_edges,
             all_edges,
-            cycle=number,
+            cycle=cycle,
             previous_embeddings=previous_embeddings,
             previous_edges=previous_edges,
             tgc=tgc,
             pools=pools,
             inserted_embeddings=inserted_embeddings,
         )
+        return self.evaluate(given)
+
+    def evaluate(self, given: Cycle) -> Evaluation:
+        """The same for a cycle that is `given` as one object."""
+        number, done = whole_number("cycle", given.cycle), self._history["cycle"]
+        if done and number <= done[-1]:
+            raise InputError(f"cycle {number} comes after cycle {int(done[-1])}", fix="Pass cycles once, in order.")
         # Edges that appeared between cycles that are not adjacent are unknown.
         past = self._past if done and number == done[-1] + 1 else replace(self._past, edges=None)
-        grown = Grown(self._nodes(given), self.options, given, past)
-        evaluation = self._measured(grown, first=not done)
-        self._remember(given, grown, evaluation)
+        state = State.from_cycle(given, self._labelled or _original(given), self.options, past)
+        samples, conventions = Samples(state, self._samples), state.conventions(given)
+        chosen, named = _chosen(self._metrics, self._samples, newborn=bool(state.newborn.any()))
+        measured = measure(chosen, samples, named=named, confidence=self.confidence, conventions=conventions)
+        evidence = of_cycle(samples, first=not done)
+        evaluation = StepEvaluation(
+            "evolution",
+            measured.results,
+            conventions=conventions,
+            options=self.options.described | {"cycle": number},
+            skipped=measured.skipped,
+            materials=evidence,
+        )
+        self._remember(state, evaluation)
+        self.evidence.append(evidence)
         return evaluation
 
-    def _nodes(self, given: Cycle) -> Labelled:
-        if self._labelled is not None:
-            return self._labelled
-        before = given.previous_embeddings
-        rows = as_numeric(given.embeddings if before is None else before, "embeddings")
-        require_shape(rows, (None, None), "embeddings", COORDINATES)
-        known = ~np.isnan(rows.astype(float)).any(axis=1) if rows.dtype.kind == "f" else np.ones(len(rows), bool)
-        return Labelled.without_labels(np.flatnonzero(known))
-
-    def _measured(self, grown: Grown, *, first: bool) -> Evaluation:
-        samples = grown.samples(self._samples)
-        asked, named = select("evolution", self._metrics or None, samples)
-        if not self._metrics:
-            keys = {metric.key for metric, _ in asked} | set(ORIGINAL if self._metrics is None else ())
-            keys -= set() if grown.has_newborn else {"auc_newborn"}
-            asked = [(each, {}) for each in registered("evolution") if each.key in keys and each.needs[0] in samples]
-        conventions = grown.conventions
-        found = measure(asked, samples, named=named, confidence=self.confidence, conventions=conventions)
-        return Evaluation(
-            "evolution",
-            found.results,
-            conventions=conventions,
-            options=self.options.described | {"cycle": grown.cycle},
-            skipped=found.skipped,
-            materials={
-                "balances": () if grown.births.balance is None else (grown.births.balance,),
-                "paired": None if grown.paired is None else (grown.paired,),
-                # Both are properties of the graph at the start.
-                "sides": grown.sides() if first else None,
-                "held": grown.held_in_graph() if first else None,
-                "notes": grown.notes(),
-            },
-        )
-
-    def _remember(self, given: Cycle, grown: Grown, evaluation: Evaluation) -> None:
-        births, past = grown.births, self._past
-        computed = given.tgc is None and "tgc" in evaluation
-        self._past = Past(
-            as_edges(given.all_edges, "all_edges").copy(),
-            (past.seen or NOTHING).joined(grown.nodes, births.before, births.after),
-            past.born.joined(grown.nodes, births.codes.of(births.edges)),
-            grown.growth.tgc if computed else past.tgc,
-        )
-        self._labelled = self._labelled or grown.original
+    def _remember(self, state: State, evaluation: Evaluation) -> None:
+        births = state.births
+        computed = state.tgc is None and "tgc" in evaluation
+        self._past = state.remembered(evaluation["tgc"].value if computed else None)
+        self._labelled = self._labelled or state.original
         self._any_births |= len(births) > 0
-        news = np.ascontiguousarray(births.edges).tobytes(), np.float64(grown.points.rows.sum()).tobytes()
+        news = np.ascontiguousarray(births.edges).tobytes(), np.float64(state.after.rows.sum()).tobytes()
         self._digest = sha256(b"".join([self._digest, *news])).digest()
-        self._history["cycle"].append(grown.cycle)
+        self._history["cycle"].append(state.cycle)
         done = len(self.evaluations)
         for key in dict.fromkeys([*evaluation, *self._history]):
             if key != "cycle":  # a metric that some cycles do not have is NaN there
@@ -269,3 +257,25 @@ class AdaptiveEvaluator:
                 values += [np.nan] * (done - len(values))
                 values.append(evaluation[key].value if key in evaluation else np.nan)
         self.evaluations.append(evaluation)
+
+
+def _chosen(metrics: Any, samples: Sequence[str], newborn: bool = True) -> tuple[list[Chosen], frozenset[str]]:
+    """The metrics to compute, and the keys of those that were named; by default also those of the original document.
+
+    That of new nodes is computed in cycles that have any, or if it is named.
+    """
+    chosen, named = select("evolution", metrics, samples)
+    keys = {metric.key for metric, _ in chosen} | set(DOCUMENT if metrics is None else ())
+    if not newborn and metrics != "all":
+        keys -= {"auc_newborn"} - named
+    every, _ = select("evolution", "all", samples)
+    return [each for each in (every if metrics is None else chosen) if each[0].key in keys], named
+
+
+def _original(given: Cycle) -> Labelled:
+    """The nodes that have an embedding before the first cycle, or after it if those before are unknown."""
+    before = given.previous_embeddings
+    rows = as_numeric(given.embeddings if before is None else before, "embeddings")
+    require_shape(rows, (None, None), "embeddings", COORDINATES)
+    known = ~np.isnan(rows).any(axis=1) if rows.dtype.kind == "f" else np.ones(len(rows), bool)
+    return Labelled.without_labels(np.flatnonzero(known))

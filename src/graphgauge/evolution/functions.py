@@ -11,8 +11,9 @@ import numpy as np
 from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.types import Floats
+from graphgauge.evolution.edges import as_edges
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
-from graphgauge.evolution.labels import original_nodes
+from graphgauge.evolution.labels import Labelled
 from graphgauge.evolution.points import Points
 
 
@@ -151,12 +152,14 @@ def delta_homophily(new_edges: Any, labels: Any, *, node_ids: Any = None) -> flo
     >>> round(evolution.delta_homophily([(0, 1), (1, 2)], [0, 0, 1, 1]), 4)
     0.1667
     """
-    nodes = list(original_nodes(labels, node_ids))
-    highest = max([*nodes, *np.asarray(new_edges, float).ravel().tolist()], default=-1)
-    points = np.zeros((int(highest) + 1, 1))
-    options = {"node_ids": nodes, "labels": labels}
-    none = np.empty((0, 2), np.int64)
-    return _value("delta_homophily", options, points, new_edges, new_edges, previous_edges=none)
+    labelled, births = Labelled.from_labels(labels, node_ids), as_edges(new_edges, "new_edges", 1 << 62)
+    # Nodes are numbered anew, so that large ids take no space.
+    nodes, rows = np.unique(np.concatenate([labelled.nodes, births.ravel()]), return_inverse=True)
+    place = np.searchsorted(nodes, labelled.nodes)
+    classes = {int(node): own if own >= 0 else None for node, own in zip(place, labelled.classes.tolist(), strict=True)}
+    ids, edges, none = place[labelled.original], rows[len(place) :].reshape(-1, 2), np.empty((0, 2), np.int64)
+    options = {"node_ids": ids, "labels": classes}
+    return _value("delta_homophily", options, np.zeros((len(nodes), 1)), edges, edges, previous_edges=none)
 
 
 def node_classification_accuracy(
@@ -186,14 +189,14 @@ def node_classification_accuracy(
     >>> evolution.node_classification_accuracy(points, [0] * 10 + [1] * 10)
     (1.0, 0.0)
     """
-    nodes, none = original_nodes(labels, node_ids), np.empty((0, 2), np.int64)
+    none = np.empty((0, 2), np.int64)
     options: dict[str, Any] = {
         "nca_n_splits": folds,
         "seed": seed,
         "metrics": ["nca_mean", "nca_std"],
         "score": "euclidean",
     }
-    found = AdaptiveEvaluator(nodes, labels, **options).evaluate_cycle(embeddings, none, none, 0)
+    found = AdaptiveEvaluator(node_ids, labels, **options).evaluate_cycle(embeddings, none, none, 0)
     return found["nca_mean"].value, found["nca_std"].value
 
 
@@ -230,7 +233,7 @@ def poincare_distance(u: Any, v: Any) -> float | Floats:
             where="u and v",
             fix="Pass two points (D,), or two arrays of points (n, D).",
         )
-    pair = [Points.of(np.atleast_2d(points), name) for points, name in ((first, "u"), (second, "v"))]
+    pair = [Points.from_embeddings(np.atleast_2d(points), name) for points, name in ((first, "u"), (second, "v"))]
     both = Points(np.concatenate([points.rows for points in pair]), np.ones(2 * len(pair[0]), bool))
     rows = np.arange(len(pair[0]))
     found = 2 * np.arcsinh(np.sqrt(both.order(rows, rows + len(rows))))

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphgauge.core.metric import Bounds
 from graphgauge.core.types import Floats, Ints, Mask
+from graphgauge.evolution.state import State
 from graphgauge.stats.dyads import Dyads
 from graphgauge.stats.intervals import of_area, of_share
 
@@ -31,6 +32,35 @@ class LabelPairs:
     by_degree: float
     random_squares: float
     directed: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def from_state(cls, state: State) -> LabelPairs:
+        original, births = state.original, state.births
+        classes = original.class_of(state.nodes)
+        ends = classes[births.edges]
+        known = (ends >= 0).all(axis=1)
+        degrees = births.degrees_before(state.nodes)
+        drawn = np.bincount(classes + 1, degrees, len(original.sizes) + 1)[1:]
+        unlabelled, said = int(np.count_nonzero(original.classes[original.original] < 0)), []
+        if unlabelled:
+            counted = f"{unlabelled} of {len(original.ids)}"
+            said.append(f"original nodes without a class (−1, None or NaN), left out of homophily and probe: {counted}")
+        if not known.all():
+            said.append(f"births with both labels known: {np.count_nonzero(known)} of {len(births)}")
+        random, squares = original.same_class
+        return cls(
+            ends[known],
+            births.edges[known],
+            len(births),
+            int(np.count_nonzero(original.sizes)),
+            int(original.sizes.sum()),
+            random,
+            float(drawn @ drawn / drawn.sum() ** 2) if drawn.any() else np.nan,
+            squares,
+            state.options.directed,
+            tuple(said),
+        )
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -73,13 +103,9 @@ class LabelPairs:
         With direction, sources are paired with targets. Without, an end is paired with one of any other node: nodes
         have weights whose products are the expected numbers of births of each pair (quasi-independence).
         """
-        n = len(self)
-        if n < 1 or (not self.directed and n < 2):
+        if len(self) < (1 if self.directed else 2):
             return np.nan
-        if self.directed:
-            first, second = self.ends_by_class
-            return float(first @ second / n**2)
-        return float(self._partners.mean())
+        return self.squares if self.directed else float(self._partners.mean())
 
     @cached_property
     def _partners(self) -> Floats:
@@ -95,22 +121,21 @@ class LabelPairs:
             shares = np.where(np.arange(len(nodes)) == hub, shares, own == own[hub])
         return np.asarray(shares[place])
 
+    @cached_property
+    def _drawn_shares(self) -> Floats:
+        """For each birth, the shares of the ends that agree with its own if drawn from all."""
+        first, second = self.ends_by_class
+        return np.asarray((second[self.classes[:, 0]] + first[self.classes[:, 1]]) / max(len(self), 1))
+
     def beyond_ends(self) -> Floats:
         """Each birth's contribution to the share minus `by_ends`: that of the mean, to first order."""
-        if not self.directed:
-            return np.asarray(self.same - self._partners.sum(axis=1))
-        first, second = self.ends_by_class
-        n = max(len(self), 1)
-        own = (second[self.classes[:, 0]] + first[self.classes[:, 1]]) / n
-        return np.asarray(self.same - own)
+        return np.asarray(self.same - (self._drawn_shares if self.directed else self._partners.sum(axis=1)))
 
     @cached_property
     def squares(self) -> float:
         """Σ of the squared shares of ends by class: agreement if ends were drawn with replacement."""
-        if not len(self):
-            return np.nan
         first, second = self.ends_by_class
-        return float(first @ second / len(self) ** 2)
+        return float(first @ second / len(self) ** 2) if len(self) else np.nan
 
     @cached_property
     def adjusted(self) -> float:
@@ -119,9 +144,7 @@ class LabelPairs:
 
     def adjusted_influence(self) -> Floats:
         """The contribution of each birth to `adjusted`, to first order."""
-        first, second = self.ends_by_class
-        own = (second[self.classes[:, 0]] + first[self.classes[:, 1]]) / max(len(self), 1)
-        room = 1 - self.squares
+        room, own = 1 - self.squares, self._drawn_shares
         return np.asarray((self.same - own) / room + (self.share - self.squares) * own / room**2)
 
 
@@ -134,30 +157,25 @@ def pair_weights(degrees: Ints) -> tuple[Floats, int | None]:
     from scipy.optimize import brentq
 
     sizes, place, count = np.unique(np.asarray(degrees, float), return_inverse=True, return_counts=True)
-    largest, total = float(sizes[-1]), float(sizes @ count)
-    if count[-1] == 1 and 2 * largest >= total * (1 - 1e-12):
+    largest, lowest = float(sizes[-1]), 2 * np.sqrt(float(sizes[-1]))
+    if count[-1] == 1 and 2 * largest >= float(sizes @ count) * (1 - 1e-12):
         return np.asarray(degrees, float), int(np.argmax(degrees))
 
-    def small(sum_: float) -> Floats:
+    def small(total: float) -> Floats:
         # Stable for large sums, where S − √(S² − 4d) would cancel.
-        return np.asarray(2 * sizes / (sum_ + np.sqrt(np.maximum(sum_**2 - 4 * sizes, 0.0))))
+        return np.asarray(2 * sizes / (total + np.sqrt(np.maximum(total**2 - 4 * sizes, 0.0))))
 
-    lowest = 2 * np.sqrt(largest)
-    if small(lowest) @ count >= lowest:
-        high = lowest
-        while small(high) @ count > high:
-            high *= 2
-        sum_ = float(brentq(lambda own: small(own) @ count - own, lowest, high)) if high > lowest else lowest
-        return small(sum_)[place], None
+    # The largest takes the larger root if the smaller ones do not add up: the others then make up its smaller one.
+    larger = small(lowest) @ count < lowest
 
-    # The largest takes the larger root: the weights of all others make up its smaller one.
-    def rest(sum_: float) -> float:
-        return float(small(sum_) @ count - 2 * small(sum_)[-1])
+    def excess(total: float) -> float:
+        roots = small(total)
+        return float(2 * roots[-1] - roots @ count if larger else roots @ count - total)
 
     high = lowest
-    while rest(high) < 0:
+    while excess(high) > 0:
         high *= 2
-    sum_ = float(brentq(rest, lowest, high)) if high > lowest else lowest
-    weights = small(sum_)
-    weights[-1] = largest / weights[-1]
+    weights = small(float(brentq(excess, lowest, high)) if high > lowest else lowest)
+    if larger:
+        weights[-1] = largest / weights[-1]
     return weights[place], None

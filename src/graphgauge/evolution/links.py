@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.types import Floats, Ints
+from graphgauge.evolution.areas import Order
+from graphgauge.evolution.edges import ends_of
 
 # Pairs whose common neighbours are looked up at once.
 _BLOCK = 1 << 16
@@ -17,57 +19,40 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True)
 class LinkScores:
-    """Scores of pairs of nodes from the edges of a graph, each once."""
+    """Scores of pairs of nodes from the edges of an undirected graph, a set of codes."""
 
     edges: Ints
     nodes: int
 
-    @cached_property
-    def degrees(self) -> Ints:
-        return np.bincount(self.edges.ravel(), minlength=self.nodes).astype(np.int64, copy=False)
+    @property
+    def orders(self) -> Mapping[str, Order]:
+        """The scores by name, as orders in which pairs with a high score come first."""
+        return {
+            "Adamic–Adar": lambda first, second: -self.adamic_adar(first, second),
+            "preferential attachment": lambda first, second: -self.preferential_attachment(first, second),
+        }
 
     def adamic_adar(self, first: Ints, second: Ints) -> Floats:
         """Common neighbours, each divided by the logarithm of its degree (Adamic and Adar, 2003)."""
-        found = np.empty(len(first))
+        # A common neighbour has two neighbours at least, so its logarithm is not 0.
+        weights, scores = 1 / np.log(np.maximum(self._degrees, 2)), np.empty(len(first))
         for start in range(0, len(first), _BLOCK):
             part = slice(start, start + _BLOCK)
-            both = self._adjacency[first[part]].multiply(self._adjacency[second[part]])
-            found[part] = both @ self._weights
-        return found
+            scores[part] = self._adjacency[first[part]].multiply(self._adjacency[second[part]]) @ weights
+        return scores
 
     def preferential_attachment(self, first: Ints, second: Ints) -> Floats:
         """The product of the degrees (Barabási and Albert, 1999)."""
-        return np.asarray(self.degrees[first] * self.degrees[second], float)
+        return np.asarray(self._degrees[first] * self._degrees[second], float)
 
-    @property
-    def scores(self) -> Mapping[str, Callable[[Ints, Ints], Floats]]:
-        """The scores by name."""
-        return {"Adamic–Adar": self.adamic_adar, "preferential attachment": self.preferential_attachment}
+    @cached_property
+    def _degrees(self) -> Ints:
+        return np.bincount(np.concatenate(ends_of(self.edges)), minlength=self.nodes).astype(np.int64, copy=False)
 
     @cached_property
     def _adjacency(self) -> Any:
         from scipy.sparse import coo_array
 
-        ends = np.concatenate([self.edges, self.edges[:, ::-1]])
-        matrix = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(self.nodes, self.nodes)).tocsr()
-        matrix.data[:] = 1.0
-        return matrix
-
-    @cached_property
-    def _weights(self) -> Floats:
-        # A common neighbour has two neighbours at least, so its logarithm is not 0.
-        return np.asarray(1 / np.log(np.maximum(self.degrees, 2)))
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """A score in the place of distances: pairs with a higher score come first."""
-
-    nodes: int
-    function: Callable[[Ints, Ints], Floats]
-
-    def __len__(self) -> int:
-        return self.nodes
-
-    def order(self, first: Ints, second: Ints) -> Floats:
-        return -self.function(first, second)
+        first, second = ends_of(self.edges)
+        ends = np.concatenate([first, second]), np.concatenate([second, first])
+        return coo_array((np.ones(len(ends[0])), ends), shape=(self.nodes, self.nodes)).tocsr()

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,9 @@ from graphgauge.core.disk import atomic_path
 from graphgauge.core.errors import InputError, UnknownNameError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.types import AnyArray
-from graphgauge.evolution.births import checked_tgc
 from graphgauge.evolution.cycle import Cycle
 from graphgauge.evolution.edges import as_edges
+from graphgauge.evolution.growth import checked_tgc
 from graphgauge.evolution.points import COORDINATES
 from graphgauge.io.arrays import open_array, read_archive
 
@@ -105,7 +105,7 @@ class Log:
 
     def next_cycle(self, condition: str, seed: int) -> int:
         """The first cycle of the run `condition`, `seed` that is not stored yet: from there it starts or resumes."""
-        return max(self._stored(self._place(condition, seed)), default=-1) + 1
+        return max(_stored(self._place(condition, seed)), default=-1) + 1
 
     def labels(self) -> AnyArray | None:
         """The labels that are stored with the runs: labels.npy in the folder of the log, or above a single run."""
@@ -121,23 +121,22 @@ class Log:
             if not places:
                 raise InputError("contains no run", where=str(self.folder), fix=LAYOUT)
             raise UnknownNameError("run", f"{condition}, seed {seed}", [f"{name}, seed {own}" for name, own in places])
-        return self._read(places[condition, seed], condition, seed)
-
-    def _read(self, place: Path, condition: str, seed: int) -> Iterator[Cycle]:
+        place = places[condition, seed]
         start = _archive(place / _START, ("edges", "embeddings")) if (place / _START).exists() else {}
         edges, embeddings, last = start.get("edges"), start.get("embeddings"), -1
-        for number, path in self._stored(place).items():
-            stored = _archive(path, ("embeddings",))
-            if "all_edges" not in stored:
-                stored["all_edges"] = _grown(stored, edges, path, number > last + 1)
-            tgc = stored.pop("tgc", None)
-            if tgc is not None and tgc.size != 1:
-                raise InputError(f"tgc contains {tgc.size} numbers", where=str(path), fix="Store one per cycle.")
-            parts = {name: value for name, value in stored.items() if name in _PARTS}
-            known: dict[str, Any] = {"condition": condition, "seed": seed, "cycle": number, "new_edges": None}
-            given = Cycle(**known | {"previous_embeddings": embeddings, "previous_edges": edges} | parts)
-            yield given if tgc is None else replace(given, tgc=float(tgc.item()))
-            embeddings, edges, last = stored["embeddings"], stored["all_edges"], number
+        for number, path in _stored(place).items():
+            parts: dict[str, Any] = _archive(path, ("embeddings",))
+            if "all_edges" not in parts:
+                parts["all_edges"] = _grown(parts, edges, path, number > last + 1)
+            if "tgc" in parts:
+                if parts["tgc"].size != 1:
+                    what = f"tgc contains {parts['tgc'].size} numbers"
+                    raise InputError(what, where=str(path), fix="Store one per cycle.")
+                parts["tgc"] = float(parts["tgc"].item())
+            before = {"previous_embeddings": embeddings, "previous_edges": edges, "new_edges": None}
+            named = {"condition": condition, "seed": seed, "cycle": number}
+            yield Cycle(**(before | {name: value for name, value in parts.items() if name in _PARTS} | named))
+            embeddings, edges, last = parts["embeddings"], parts["all_edges"], number
 
     # ---- writing
 
@@ -148,7 +147,7 @@ class Log:
         """
         place = self._place(condition, seed)
         if not (place / _START).exists():
-            _write(place / _START, {"edges": as_edges(edges, "edges"), "embeddings": _rows(embeddings)})
+            _write(place / _START, edges=as_edges(edges, "edges"), embeddings=_rows(embeddings))
 
     def append(
         self,
@@ -195,29 +194,32 @@ class Log:
                 where=str(self.folder),
                 fix="Call begin(…, edges=, embeddings=) first, or pass all_edges.",
             )
-        optional = {
-            "all_edges": None if all_edges is None else as_edges(all_edges, "all_edges"),
-            "tgc": None if tgc is None else np.array(checked_tgc(tgc)),
-            "inserted_embeddings": None if inserted_embeddings is None else _rows(inserted_embeddings),
-            "pools": None if pools is None else as_numeric(pools, "pools"),
-        }
-        arrays = {"embeddings": _rows(embeddings), "new_edges": as_edges(new_edges, "new_edges")}
-        given = {name: array for name, array in optional.items() if array is not None}
-        _write(place / f"cycle-{cycle:05d}.npz", arrays | given)
+        _write(
+            place / f"cycle-{cycle:05d}.npz",
+            embeddings=_rows(embeddings),
+            new_edges=as_edges(new_edges, "new_edges"),
+            all_edges=None if all_edges is None else as_edges(all_edges, "all_edges"),
+            tgc=checked_tgc(tgc),
+            pools=None if pools is None else as_numeric(pools, "pools"),
+            inserted_embeddings=None if inserted_embeddings is None else _rows(inserted_embeddings),
+        )
 
     # ---- places
 
     def _places(self) -> dict[Run, Path]:
+        """The folder of every stored run."""
         if not self.folder.is_dir():
             return {}
         if _holds_run(self.folder):
-            return {_named(self.folder.resolve()): self.folder}
-        found = {}
+            whole = self.folder.resolve()
+            seed = _SEED.fullmatch(whole.name)
+            return {(whole.name, 0) if seed is None else (whole.parent.name, int(seed[1])): self.folder}
+        places = {}
         for place in sorted(self.folder.glob("*/seed-*")):
             named = _SEED.fullmatch(place.name)
             if named and place.is_dir() and _CONDITION.fullmatch(place.parent.name) and _holds_run(place):
-                found[place.parent.name, int(named[1])] = place
-        return dict(sorted(found.items()))
+                places[place.parent.name, int(named[1])] = place
+        return dict(sorted(places.items()))
 
     def _place(self, condition: str, seed: int) -> Path:
         """The folder of a run, which may not exist yet."""
@@ -229,10 +231,6 @@ class Log:
             what = f"{condition!r:.80} is not a valid condition name"
             raise InputError(what, fix="Use letters, digits, spaces and _ . + -.")
         return self.folder / condition / f"seed-{number}"
-
-    def _stored(self, place: Path) -> dict[int, Path]:
-        named = ((_CYCLE.fullmatch(path.name), path) for path in place.glob("cycle-*.npz"))
-        return dict(sorted((int(match[1]), path) for match, path in named if match))
 
 
 def _grown(stored: Mapping[str, AnyArray], edges: AnyArray | None, path: Path, gap: bool) -> AnyArray:
@@ -255,10 +253,12 @@ def _archive(path: Path, wanted: Iterable[str]) -> dict[str, AnyArray]:
     return arrays
 
 
-def _write(path: Path, arrays: Mapping[str, AnyArray]) -> None:
+def _write(path: Path, **arrays: Any) -> None:
+    """The arrays that are not None, as an archive."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(path) as temporary, temporary.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
+        given = {name: np.asarray(array) for name, array in arrays.items() if array is not None}
+        np.savez(stream, allow_pickle=False, **given)
 
 
 def _rows(embeddings: Any) -> AnyArray:
@@ -271,7 +271,7 @@ def _holds_run(place: Path) -> bool:
     return (place / _START).exists() or any(place.glob("cycle-*.npz"))
 
 
-def _named(place: Path) -> Run:
-    """Condition and seed of a folder that is itself a run."""
-    seed = _SEED.fullmatch(place.name)
-    return (place.name, 0) if seed is None else (place.parent.name, int(seed[1]))
+def _stored(place: Path) -> dict[int, Path]:
+    """The files of a run by cycle, in order."""
+    named = ((_CYCLE.fullmatch(path.name), path) for path in place.glob("cycle-*.npz"))
+    return dict(sorted((int(match[1]), path) for match, path in named if match))

@@ -1,12 +1,13 @@
 """The evolution metrics: one function each, with its declared facts.
 
 Intervals are over the births of one cycle: births that share a node err together (`stats.dyads`), and drawn negatives
-add their error. What a run of several cycles has instead is in `samples.Trajectory`.
+add their error. What a run of several cycles has instead is in `trajectory`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
 from graphgauge.evolution.areas import Area
+from graphgauge.evolution.growth import Growth, Kept
 from graphgauge.evolution.homophily import LabelPairs
 from graphgauge.evolution.probe import Folds
-from graphgauge.evolution.samples import Growth, Kept
 from graphgauge.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW
 from graphgauge.stats.errors import sample_std
 from graphgauge.stats.intervals import of_area, of_mean
@@ -26,7 +27,7 @@ from graphgauge.stats.intervals import of_area, of_mean
 # With fewer births within a class, or between classes, normal approximations to shares are poor.
 _FEW_OF_A_KIND = 3
 _NO_DEGREES = "the graph before the cycle has no edges"
-_NOT_ESTIMATED = NoInterval("a count or rate of one cycle, not an estimate")
+_TOO_FEW_LABELS = "fewer than two labelled nodes"
 
 
 # ---- intervals
@@ -39,13 +40,9 @@ def _over_births(area: Area, estimate: Estimate, confidence: float) -> Bounds | 
     return of_area(estimate.value, *area.error(), confidence, over="births")
 
 
-def _shares_nodes(pairs: LabelPairs) -> bool:
-    return bool(len(pairs)) and not pairs.dyads.independent and pairs.dyads.df < FEWEST_DYADIC_DF
-
-
 def _over_labelled(pairs: LabelPairs, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
     """That of the share, shifted by the level it is compared with."""
-    if _shares_nodes(pairs):
+    if len(pairs) and not pairs.dyads.independent and pairs.dyads.df < FEWEST_DYADIC_DF:
         return NoInterval(TOO_FEW)
     own, shift = pairs.share_bounds(confidence), estimate.value - pairs.share
     return Bounds(own.low + shift, own.high + shift, own.method, own.over, own.fewest)
@@ -79,33 +76,23 @@ def _over_folds(folds: Folds, estimate: Estimate, confidence: float) -> Bounds:
 # ---- reference levels, the last of which is shown beside the value
 
 
-def _known(*levels: Reference) -> Iterator[Reference]:
+def _levels(*levels: Reference) -> Iterator[Reference]:
     return (level for level in levels if not np.isnan(level.value))
 
 
 def _coin(area: Area) -> Iterator[Reference]:
-    """A constant scorer: half of the pairs are farther apart."""
-    return _known(Reference("constant scorer", 0.5))
-
-
-def _coin_and_links(area: Area) -> Iterator[Reference]:
-    """Simple scores of the graph before, and a constant scorer."""
+    """Simple scores of the graph before, where there are any, and a constant scorer: half of the pairs are farther."""
     simple = (Reference(name, value, "baseline") for name, value in area.baselines.items())
-    return _known(*simple, Reference("constant scorer", 0.5))
+    return _levels(*simple, Reference("constant scorer", 0.5))
 
 
-def _beside(pairs: LabelPairs, level: float) -> Iterator[Reference]:
+def _nulls(pairs: LabelPairs, level: float) -> Iterator[Reference]:
     """The ends of the births paired at random, pairs drawn in proportion to degrees before, and random pairs."""
-    return _known(
+    return _levels(
         Reference("ends paired at random", pairs.by_ends - level),
         Reference("pairs by degree", pairs.by_degree - level),
         Reference("random pairs", pairs.random - level),
     )
-
-
-def _no_agreement(pairs: LabelPairs) -> Iterator[Reference]:
-    """The ends of the births, paired at random."""
-    return _known(Reference("ends paired at random", 0.0))
 
 
 def _no_adjusted_agreement(pairs: LabelPairs) -> Iterator[Reference]:
@@ -113,7 +100,11 @@ def _no_adjusted_agreement(pairs: LabelPairs) -> Iterator[Reference]:
     room = 1 - pairs.squares
     # A single birth has only its own ends.
     level = pairs.share if np.isnan(pairs.by_ends) else pairs.by_ends
-    return _known(Reference("ends paired at random", (level - pairs.squares) / room if room > 0 else np.nan))
+    return _levels(Reference("ends paired at random", (level - pairs.squares) / room if room > 0 else np.nan))
+
+
+def _zero(name: str) -> Callable[[LabelPairs], Iterator[Reference]]:
+    return lambda pairs: _levels(Reference(name, 0.0))
 
 
 # ---- estimates
@@ -130,62 +121,63 @@ def _beyond(pairs: LabelPairs, level: float, missing: str) -> Estimate:
         level, reason = np.nan, "fewer than two classes: every pair agrees"
     elif np.isnan(level):
         reason = missing
-    return whole(pairs.share - level, len(pairs), reason=reason)
+    return whole(pairs.share - level, len(pairs), reason=reason, warnings=pairs.warnings)
 
 
 # ---- declarations
 
-_TOGETHER = Exempt("a changed birth also changes the ends that are paired at random")
-_WHOLE = Exempt("cycles are evaluated as a whole and averaged")
-_BOTH_SIDES = Exempt("a changed birth also changes the non-edges, so both sides of the comparison change")
-_PARTS = Exempt("births and non-edges have different roles")
-_LAWS: dict[str, bool | Exempt] = {"permutation": True, "merge": _WHOLE, "monotone": True, "symmetry": _PARTS}
-_AREA: dict[str, Any] = {
-    "family": "evolution",
-    "direction": "higher",
-    "bounds": (0, 1),
-    "unit": "birth",
-    "reference": "hanley1982",
-    "conventions": {"ties": "count half", "empty": "nan", "negatives": AS_CHOSEN},
-    "chance": _coin,
-    "interval": _over_births,
-    "laws": _LAWS | {"monotone": _BOTH_SIDES},
+_LAWS: dict[str, bool | Exempt] = {
+    "permutation": True,
+    "merge": Exempt("cycles are evaluated as a whole and averaged"),
+    "monotone": True,
+    "symmetry": Exempt("births and non-edges have different roles"),
 }
-_COUNT: dict[str, Any] = {
-    "family": "evolution",
-    "needs": ("after",),
-    "direction": "none",
-    "bounds": (0, np.inf),
-    "unit": "node",
-    "reference": "yang2015",
-    "conventions": {"empty": "nan", "negatives": AS_CHOSEN},
-    "chance": NoChance("a number of pairs is not scored"),
-    "interval": _NOT_ESTIMATED,
-    "laws": _LAWS,
-}
-_LABELS: dict[str, Any] = {
-    "family": "evolution",
-    "needs": ("labels",),
-    "direction": "higher",
-    "bounds": (-1, 1),
-    "unit": "birth",
-    "reference": "mcpherson2001",
-    "conventions": {"empty": "nan", "births": "with both labels known"},
-    "interval": _over_labelled,
-    "laws": _LAWS,
-}
-_PROBE: dict[str, Any] = {
-    "family": "evolution",
-    "needs": ("probe",),
-    "bounds": (0, 1),
-    "unit": "node",
-    "reference": "alain2017",
-    "conventions": {"empty": "nan", "probe": "logistic regression, scaled within stratified folds"},
-    "laws": _LAWS | {"monotone": Exempt("the probe is refitted to every input")},
-}
+_TOGETHER = _LAWS | {"monotone": Exempt("a changed birth also changes the ends that are paired at random")}
+_NEGATIVES = {"empty": "nan", "negatives": AS_CHOSEN}
+_PLAIN = {"empty": "nan"}
+_metric = partial(metric, family="evolution", laws=_LAWS)
+_area = partial(
+    _metric,
+    direction="higher",
+    bounds=(0, 1),
+    unit="birth",
+    reference="hanley1982",
+    conventions=_NEGATIVES | {"ties": "count half"},
+    chance=_coin,
+    interval=_over_births,
+    laws=_LAWS | {"monotone": Exempt("a changed birth also changes the non-edges, so both sides change")},
+)
+_homophily = partial(
+    _metric,
+    needs=("labels",),
+    direction="higher",
+    bounds=(-1, 1),
+    unit="birth",
+    reference="newman2003",
+    conventions=_PLAIN | {"births": "with both labels known"},
+    interval=_over_labelled,
+)
+_probed = partial(
+    _metric,
+    needs=("probe",),
+    bounds=(0, 1),
+    unit="node",
+    reference="alain2017",
+    conventions=_PLAIN | {"probe": "logistic regression, scaled within stratified folds"},
+    laws=_LAWS | {"monotone": Exempt("the probe is refitted to every input")},
+)
+_count = partial(
+    _metric,
+    direction="none",
+    bounds=(0, np.inf),
+    unit="node",
+    conventions=_NEGATIVES,
+    chance=NoChance("a count, a rate or a spread is not scored"),
+    interval=NoInterval("a count or rate of one cycle, not an estimate"),
+)
 
 
-@metric(key="auc_synthetic", default=True, needs=("after",), **_AREA)
+@_area("auc_synthetic", default=True, needs=("after",))
 def auc_synthetic(area: Area) -> Estimate:
     """Probability that a birth is closer than a non-edge of original nodes, on the embeddings after the cycle.
 
@@ -194,7 +186,7 @@ def auc_synthetic(area: Area) -> Estimate:
     return _area_of(area)
 
 
-@metric(key="auc_birth", default=True, needs=("before",), **_AREA | {"chance": _coin_and_links})
+@_area("auc_birth", default=True, needs=("before",))
 def auc_birth(area: Area) -> Estimate:
     """Probability that a birth is closer than a non-edge of original nodes, on the embeddings before the cycle.
 
@@ -204,11 +196,12 @@ def auc_birth(area: Area) -> Estimate:
     return _area_of(area)
 
 
-@metric(
-    key="auc_newborn",
+@_area(
+    "auc_newborn",
     default=True,
     needs=("newborn",),
-    **_AREA | {"reference": "libennowell2007", "conventions": _AREA["conventions"] | {"newborn": AS_CHOSEN}},
+    reference="libennowell2007",
+    conventions=_NEGATIVES | {"ties": "count half", "newborn": AS_CHOSEN},
 )
 def auc_newborn(area: Area) -> Estimate:
     """Probability that a new node is closer to the node it is linked to than to another that it could be linked to.
@@ -219,11 +212,12 @@ def auc_newborn(area: Area) -> Estimate:
     return _area_of(area)
 
 
-@metric(
-    key="auc_matched",
+@_area(
+    "auc_matched",
     default=True,
     needs=("matched",),
-    **_AREA | {"reference": "yang2015", "conventions": _AREA["conventions"] | {"pools": AS_CHOSEN}},
+    reference="yang2015",
+    conventions=_NEGATIVES | {"ties": "count half", "pools": AS_CHOSEN},
 )
 def auc_matched(area: Area) -> Estimate:
     """Probability that a birth (u, v) is closer than u and another target of v's pool, before the cycle.
@@ -234,94 +228,40 @@ def auc_matched(area: Area) -> Estimate:
     return _area_of(area)
 
 
-@metric(key="delta_homophily", default=True, chance=lambda pairs: _beside(pairs, pairs.random), **_LABELS)
+@_area("static_auc", needs=("held_out",), unit="pair", reference="libennowell2007")
+def static_auc(area: Area) -> Estimate:
+    """Probability that a held-out edge is closer than a non-edge; the usual metric, for contrast."""
+    return _area_of(area)
+
+
+@_homophily(
+    "delta_homophily", default=True, reference="mcpherson2001", chance=lambda pairs: _nulls(pairs, pairs.random)
+)
 def delta_homophily(pairs: LabelPairs) -> Estimate:
     """Share of births between nodes of the same class, minus the share among random pairs."""
-    return _beyond(pairs, pairs.random, "fewer than two labelled nodes")
+    return _beyond(pairs, pairs.random, _TOO_FEW_LABELS)
 
 
-@metric(
-    key="nca_mean",
-    default=True,
-    direction="higher",
-    chance=lambda folds: _known(Reference("majority class", folds.majority)),
-    interval=_over_folds,
-    **_PROBE,
-)
-def nca_mean(folds: Folds) -> Estimate:
-    """Accuracy of a linear probe for the labels, averaged over folds."""
-    value = folds.accuracies.mean() if len(folds.accuracies) else np.nan
-    return whole(float(value), folds.nodes, reason=folds.reason, warnings=folds.warnings)
-
-
-@metric(key="n_synthetic_positives", **_COUNT)
-def n_synthetic_positives(area: Area) -> Estimate:
-    """Number of births scored by `auc_synthetic`."""
-    return whole(len(area) if area.nodes else np.nan, area.nodes, reason="no nodes")
-
-
-@metric(key="n_synthetic_negatives", **_COUNT)
-def n_synthetic_negatives(area: Area) -> Estimate:
-    """Number of non-edges that `auc_synthetic` compares births with."""
-    return whole(area.negatives if area.nodes else np.nan, area.nodes, reason="no nodes")
-
-
-@metric(key="homophily_new_edges", chance=lambda pairs: _beside(pairs, 0.0), **_LABELS | {"bounds": (0, 1)})
-def homophily_new_edges(pairs: LabelPairs) -> Estimate:
-    """Share of births between nodes of the same class."""
-    return whole(pairs.share, len(pairs.same), reason=pairs.reason)
-
-
-@metric(
-    key="homophily_baseline",
-    chance=NoChance("it is a chance level"),
-    **_LABELS
-    | {
-        "direction": "none",
-        "bounds": (0, 1),
-        "unit": "node",
-        "interval": _NOT_ESTIMATED,
-        "reference": "newman2003",
-        "conventions": {"empty": "nan"},
-    },
-)
-def homophily_baseline(pairs: LabelPairs) -> Estimate:
-    """Share of pairs in the same class among all pairs of labelled nodes."""
-    return whole(pairs.random, pairs.labelled, reason="fewer than two labelled nodes")
-
-
-@metric(
-    key="delta_homophily_degree",
-    chance=lambda pairs: _known(Reference("pairs by degree", 0.0)),
-    **_LABELS | {"reference": "newman2003"},
-)
+@_homophily("delta_homophily_degree", chance=_zero("pairs by degree"))
 def delta_homophily_degree(pairs: LabelPairs) -> Estimate:
     """Share of births between nodes of the same class, minus the share among pairs drawn in proportion to degree."""
     return _beyond(pairs, pairs.by_degree, _NO_DEGREES)
 
 
-@metric(
-    key="delta_homophily_squares",
-    chance=lambda pairs: _known(Reference("random pairs, drawn with replacement", 0.0)),
-    **_LABELS | {"reference": "newman2003"},
-)
+@_homophily("delta_homophily_squares", chance=_zero("random pairs, drawn with replacement"))
 def delta_homophily_squares(pairs: LabelPairs) -> Estimate:
     """Share of births between nodes of the same class, minus the sum of the squared shares of the classes.
 
     Random pairs drawn with replacement: a node may be paired with itself.
     """
-    return _beyond(pairs, pairs.random_squares, "fewer than two labelled nodes")
+    return _beyond(pairs, pairs.random_squares, _TOO_FEW_LABELS)
 
 
-@metric(
-    key="delta_homophily_ends",
-    chance=_no_agreement,
-    **_LABELS
-    | {
-        "reference": "newman2003",
-        "interval": _linearised(LabelPairs.beyond_ends),
-        "laws": _LAWS | {"monotone": _TOGETHER},
-    },
+@_homophily(
+    "delta_homophily_ends",
+    chance=_zero("ends paired at random"),
+    interval=_linearised(LabelPairs.beyond_ends),
+    laws=_TOGETHER,
 )
 def delta_homophily_ends(pairs: LabelPairs) -> Estimate:
     """Share of births between nodes of the same class, minus the share if their ends were paired at random.
@@ -331,16 +271,13 @@ def delta_homophily_ends(pairs: LabelPairs) -> Estimate:
     return _beyond(pairs, pairs.by_ends, "fewer than two births")
 
 
-@metric(
-    key="adjusted_homophily",
+@_homophily(
+    "adjusted_homophily",
+    reference="platonov2023",
+    bounds=(-np.inf, 1),
     chance=_no_adjusted_agreement,
-    **_LABELS
-    | {
-        "reference": "platonov2023",
-        "bounds": (-np.inf, 1),
-        "interval": _linearised(LabelPairs.adjusted_influence),
-        "laws": _LAWS | {"monotone": _TOGETHER},
-    },
+    interval=_linearised(LabelPairs.adjusted_influence),
+    laws=_TOGETHER,
 )
 def adjusted_homophily(pairs: LabelPairs) -> Estimate:
     """Homophily of births beyond that of randomly paired ends, as a share of the most that is possible."""
@@ -348,49 +285,61 @@ def adjusted_homophily(pairs: LabelPairs) -> Estimate:
     return whole(value, len(pairs), reason=pairs.reason if not len(pairs) else "all ends of births are in one class")
 
 
-@metric(
-    key="retention",
-    family="evolution",
-    needs=("kept",),
-    direction="none",
-    bounds=(0, 1),
-    unit="edge",
-    conventions={"empty": "nan"},
-    reference="libennowell2007",
-    chance=NoChance("a rate of survival is not scored"),
-    interval=_NOT_ESTIMATED,
-    laws=_LAWS,
+@_homophily("homophily_new_edges", bounds=(0, 1), reference="mcpherson2001", chance=lambda pairs: _nulls(pairs, 0.0))
+def homophily_new_edges(pairs: LabelPairs) -> Estimate:
+    """Share of births between nodes of the same class."""
+    return whole(pairs.share, len(pairs), reason=pairs.reason, warnings=pairs.warnings)
+
+
+@_count("homophily_baseline", needs=("labels",), bounds=(0, 1), reference="newman2003", conventions=_PLAIN)
+def homophily_baseline(pairs: LabelPairs) -> Estimate:
+    """Share of pairs in the same class among all pairs of labelled nodes."""
+    return whole(pairs.random, pairs.labelled, reason=_TOO_FEW_LABELS)
+
+
+@_count("n_synthetic_positives", needs=("after",), reference="yang2015")
+def n_synthetic_positives(area: Area) -> Estimate:
+    """Number of births scored by `auc_synthetic`."""
+    return whole(len(area) if area.nodes else np.nan, area.nodes, reason="no nodes")
+
+
+@_count("n_synthetic_negatives", needs=("after",), reference="yang2015")
+def n_synthetic_negatives(area: Area) -> Estimate:
+    """Number of non-edges that `auc_synthetic` compares births with."""
+    return whole(area.negatives if area.nodes else np.nan, area.nodes, reason="no nodes")
+
+
+@_probed(
+    "nca_mean",
+    default=True,
+    direction="higher",
+    chance=lambda folds: _levels(Reference("majority class", folds.majority)),
+    interval=_over_folds,
 )
-def retention(kept: Kept) -> Estimate:
-    """Share of the edges born in earlier cycles that are in the graph after this one."""
-    return whole(kept.share, kept.born, reason="no births in earlier cycles")
+def nca_mean(folds: Folds) -> Estimate:
+    """Accuracy of a linear probe for the labels, averaged over folds."""
+    value = folds.accuracies.mean() if len(folds.accuracies) else np.nan
+    return whole(float(value), folds.nodes, reason=folds.reason, warnings=folds.warnings)
 
 
-@metric(key="nca_std", direction="none", interval=_NOT_ESTIMATED, chance=NoChance("a spread is not scored"), **_PROBE)
+@_probed(
+    "nca_std",
+    direction="none",
+    chance=NoChance("a spread is not scored"),
+    interval=NoInterval("a count or rate of one cycle, not an estimate"),
+)
 def nca_std(folds: Folds) -> Estimate:
     """Standard deviation of the probe's accuracy over folds."""
     return whole(sample_std(folds.accuracies), folds.nodes, reason=folds.reason, warnings=folds.warnings)
 
 
-@metric(key="static_auc", needs=("held_out",), **_AREA | {"unit": "pair", "reference": "libennowell2007"})
-def static_auc(area: Area) -> Estimate:
-    """Probability that a held-out edge is closer than a non-edge; the usual metric, for contrast."""
-    return _area_of(area)
+@_count("retention", needs=("kept",), bounds=(0, 1), unit="edge", reference="libennowell2007", conventions=_PLAIN)
+def retention(kept: Kept) -> Estimate:
+    """Share of the edges born in earlier cycles that are in the graph after this one."""
+    return whole(kept.share, kept.born, reason="no births in earlier cycles")
 
 
-@metric(
-    key="tgc",
-    family="evolution",
-    needs=("growth",),
-    direction="none",
-    bounds=(0, np.inf),
-    unit="node",
-    conventions={"tgc": AS_CHOSEN, "empty": "nan"},
-    reference="erdos1960",
-    chance=NoChance("a rate of growth is not scored"),
-    interval=_NOT_ESTIMATED,
-    laws=_LAWS,
-)
+@_count("tgc", needs=("growth",), reference="erdos1960", conventions=_PLAIN | {"tgc": AS_CHOSEN})
 def tgc(growth: Growth) -> Estimate:
     """Topological generative capacity: births per node, times the share of nodes in the largest component.
 

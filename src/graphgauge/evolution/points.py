@@ -27,8 +27,6 @@ _SURELY_INSIDE = 1 - 1e-6
 _AT_ONCE = 1 << 18
 # Cosines that agree in so many digits are equal.
 _COSINE_DIGITS = 12
-# Entries below it, or above its inverse, have squares that may not be represented.
-_TINY = 1e-100
 # Splits a double into two halves of 26 bits, whose products are exact (Dekker 1971).
 _SPLIT = 134217729.0
 _REPAIR = 'Fix the embeddings, or pass nan="omit" to leave these nodes out.'
@@ -49,34 +47,27 @@ class Points:
     directed: bool = False
 
     @classmethod
-    def of(
-        cls,
-        embeddings: Any,
-        name: str,
-        *,
-        nan: str = "raise",
-        score: Score = "poincare",
-        directed: bool = False,
+    def from_embeddings(
+        cls, embeddings: Any, name: str, *, nan: str = "raise", score: Score = "poincare", directed: bool = False
     ) -> Points:
+        """Check rows; those with NaN are refused, or absent with nan="omit"."""
         given = as_numeric(embeddings, name)
         require_shape(given, (None, None), name, COORDINATES)
         rows = np.ascontiguousarray(given, dtype=np.float64)
         present = np.ones(len(rows), bool)
-        if score != "poincare":
-            rows = _scaled(rows, score)
-        sizes = np.einsum("ij,ij->i", rows, rows)
-        if not (sizes < (_SURELY_INSIDE if score == "poincare" else np.inf)).all():  # also true for NaN
+        squares = np.einsum("ij,ij->i", rows, rows)
+        if not (squares < (_SURELY_INSIDE if score == "poincare" else np.inf)).all():  # also true for NaN
             if nan == "raise":
                 refuse_nan(given, name, fix=_REPAIR)
             present &= ~np.isnan(rows).any(axis=1)
             rows = np.where(present[:, None], rows, 0.0)
+            squares = np.where(present, squares, 0.0)
             if score == "poincare":
                 _refuse_outside(rows, name)
-            elif not np.isfinite(rows).all():
-                raise InputError("has infinite numbers", where=name, fix=_REPAIR)
+            elif not np.isfinite(squares).all():
+                raise InputError("has numbers that are infinite, or whose squares are", where=name, fix=_REPAIR)
         if score == "cosine":
-            length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
-            rows = rows / np.where(length > 0, length, 1.0)
+            rows = rows / np.where(squares > 0, np.sqrt(squares), 1.0)[:, None]
         return cls(rows, present, score, directed)
 
     def __len__(self) -> int:
@@ -86,97 +77,52 @@ class Points:
     def complete(self) -> bool:
         return bool(self.present.all())
 
-    def margins(self, nodes: Ints) -> Floats:
-        """1 − ‖x‖² of each node."""
-        return margins(np.ascontiguousarray(self.rows[nodes].T))
-
-    def order(self, first: Ints, second: Ints) -> Floats:
-        """A value q per pair that increases with its distance."""
-        if self.score == "poincare":
-            room = self.margins(np.concatenate([first, second]))
-            return squared_gaps(self.rows, first, second) / (room[: len(first)] * room[len(first) :])
-        if self.score == "euclidean":
-            return squared_gaps(self.rows, first, second)
-        if not isinstance(self.score, str):
-            return self._called(first, second)
-        products = np.concatenate(
-            [
-                np.empty(0),
-                *(
-                    -np.einsum("ij,ij->i", self.rows[first[at : at + _AT_ONCE]], self.rows[second[at : at + _AT_ONCE]])
-                    for at in range(0, len(first), _AT_ONCE)
-                ),
-            ]
-        )
-        # Cosines of parallel rows differ only by rounding.
-        return np.round(products, _COSINE_DIGITS) if self.score == "cosine" else products
-
-    def _called(self, first: Ints, second: Ints) -> Floats:
-        score = self.score
-        assert not isinstance(score, str)
-
-        def scored(one: Ints, other: Ints) -> Floats:
-            found = as_numeric(score(self.rows[one], self.rows[other]), "score").astype(np.float64)
-            if found.shape != (len(one),) or not np.isfinite(found).all():
-                wrong = (
-                    f"{found.shape} for {len(one)} pairs" if found.shape != (len(one),) else "NaN or infinite scores"
-                )
-                raise InputError(
-                    f"returned {wrong}",
-                    where="score",
-                    fix="Return one finite number per pair of rows, higher for likelier edges.",
-                )
-            return found
-
-        if self.directed:
-            return -scored(first, second)
-        return -(scored(first, second) + scored(second, first)) / 2
-
     def holds(self, edges: Ints) -> Mask:
-        """Which edges have an embedding at both ends."""
-        if self.complete and edges.max(initial=-1) < len(self):
-            return np.ones(len(edges), bool)
-        inside = (edges < len(self)).all(axis=1)
-        found = np.zeros(len(edges), bool)
-        found[inside] = self.present[edges[inside]].all(axis=1)
-        return found
+        """Which edges (M, 2) have an embedding at both ends."""
+        return np.ones(len(edges), bool) if self.complete else np.asarray(self.present[edges].all(axis=1))
 
     def extended(self, nodes: int, by: Points | None = None) -> Points:
         """The same points for `nodes` rows. Nodes that are absent are taken from `by`, or remain absent."""
         extra = nodes - len(self)
-        rows = np.pad(self.rows, ((0, extra), (0, 0))) if extra > 0 else self.rows
-        present = np.pad(self.present, (0, extra)) if extra > 0 else self.present
-        if by is None:
-            return self if extra <= 0 else replace(self, rows=rows, present=present)
-        fresh = ~present & by.present[:nodes]
-        if not fresh.any():
-            return replace(self, rows=rows, present=present)
-        if by.rows.shape[1] != rows.shape[1]:
-            raise InputError(
-                f"new nodes have {by.rows.shape[1]} coordinates, those that were there {rows.shape[1]}",
-                where="embeddings",
-                fix="New and old nodes are compared: embed them in one space.",
+        rows = np.pad(self.rows, ((0, extra), (0, 0))) if extra else self.rows
+        present = np.pad(self.present, (0, extra)) if extra else self.present
+        if by is not None and (fresh := ~present & by.present).any():
+            if by.rows.shape[1] != rows.shape[1]:
+                raise InputError(
+                    f"new nodes have {by.rows.shape[1]} coordinates, those that were there {rows.shape[1]}",
+                    where="embeddings",
+                    fix="New and old nodes are compared: embed them in one space.",
+                )
+            rows, present = np.where(fresh[:, None], by.rows, rows), present | fresh
+        return replace(self, rows=rows, present=present)
+
+    def order(self, first: Ints, second: Ints) -> Floats:
+        """A value per pair that rises with its distance, or falls with its score."""
+        if self.score == "poincare":
+            room = margins(np.ascontiguousarray(self.rows[first].T)) * margins(
+                np.ascontiguousarray(self.rows[second].T)
             )
-        rows = np.where(fresh[:, None], by.rows[:nodes], rows)
-        return replace(self, rows=rows, present=present | fresh)
+            return squared_gaps(self.rows, first, second) / room
+        if self.score == "euclidean":
+            return squared_gaps(self.rows, first, second)
+        if not isinstance(self.score, str):
+            scores = self._called(first, second)
+            return -scores if self.directed else -(scores + self._called(second, first)) / 2
+        products = np.empty(len(first))
+        for start in range(0, len(first), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            products[part] = -np.einsum("ij,ij->i", self.rows[first[part]], self.rows[second[part]])
+        # Cosines of parallel rows differ only by rounding.
+        return np.round(products, _COSINE_DIGITS) if self.score == "cosine" else products
 
-
-def _scaled(rows: Floats, score: Score) -> Floats:
-    """Rows whose products neither overflow nor vanish; a power of 2 changes no order and no digit.
-
-    Cosines may scale every row by itself, distances and products only all rows together.
-    """
-    if score not in ("cosine", "euclidean", "dot") or not rows.size:
-        return rows
-    sizes = np.abs(rows).max(axis=1)
-    known = np.isfinite(sizes) & (sizes > 0)
-    if not known.any() or (sizes[known].min() > _TINY and sizes[known].max() < 1 / _TINY):
-        return rows
-    if score == "cosine":
-        powers = np.where(known, np.frexp(np.where(known, sizes, 1.0))[1], 0)[:, None]
-    else:
-        powers = np.frexp(sizes[known].max())[1]
-    return np.ldexp(rows, -powers)
+    def _called(self, first: Ints, second: Ints) -> Floats:
+        assert callable(self.score)
+        scores = as_numeric(self.score(self.rows[first], self.rows[second]), "score").astype(np.float64)
+        if scores.shape != (len(first),) or not np.isfinite(scores).all():
+            wrong = "NaN or infinite scores" if scores.shape == (len(first),) else f"{scores.shape} of {len(first)}"
+            fix = "Return one finite number per pair of rows, higher for likelier edges."
+            raise InputError(f"returned {wrong}", where="score", fix=fix)
+        return scores
 
 
 def _refuse_outside(rows: Floats, name: str) -> None:

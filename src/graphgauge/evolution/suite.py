@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,17 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figure import family_figure, write_figure
 from graphgauge.core.grid import Grid
 from graphgauge.core.options import whole_number
-from graphgauge.core.types import AnyArray, Floats, Ints
-from graphgauge.evolution.edges import Codes, as_edges
+from graphgauge.core.types import AnyArray, Floats
+from graphgauge.evolution.cycle import Cycle
+from graphgauge.evolution.edges import as_edges, set_of, without
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
 from graphgauge.evolution.log import Run, as_cycles, named_run
 from graphgauge.evolution.summary import means, summary
 
 CONDITIONS = ("Normal", "Off", "Inverted")
 _REPORTED = ("auc_synthetic", "auc_birth", "auc_matched", "delta_homophily", "nca_mean")
+# The predicted order is that of all metrics; auc_synthetic is left to auc_birth, which is not circular.
+_TESTED = tuple(key for key in _REPORTED if key != "auc_synthetic")
 
 
 class Evaluators(dict[Any, AdaptiveEvaluator]):
@@ -33,15 +37,6 @@ class Evaluators(dict[Any, AdaptiveEvaluator]):
             if run[0] == key:
                 return own
         raise KeyError(key)
-
-
-class StepEvaluation(Evaluation):
-    """The metrics of one cycle, with `condition` and `cycle` among its keys, as in the original document."""
-
-    def __getitem__(self, key: str) -> Any:
-        if key in ("condition", "cycle"):
-            return self.run.method if key == "condition" else self.options["cycle"]
-        return super().__getitem__(key)
 
 
 class EvaluationSuite:
@@ -84,10 +79,9 @@ class EvaluationSuite:
         self._given = {"node_ids": node_ids, "labels": labels, "device": device, "temperature": temperature, **options}
         self.evaluators = Evaluators()
         self.tgc_history: dict[str, list[float]] = {name: [] for name in names}
-        self._last: dict[Run, tuple[AnyArray | None, AnyArray | None]] = {}
-        # The graph before the first cycle of each run, and that after its last one.
-        self._starts: dict[Run, Ints] = {}
-        self._ends: dict[Run, Ints] = {}
+        # The state after the last cycle of each run; fingerprints of its graphs before the first and after the last.
+        self._last: dict[Run, tuple[AnyArray, AnyArray]] = {}
+        self._ends: dict[Run, tuple[str, str]] = {}
         self._evaluator(0)  # raises now if the options are invalid
 
     def _evaluator(self, seed: int) -> AdaptiveEvaluator:
@@ -111,7 +105,7 @@ class EvaluationSuite:
         run = self._run(condition, seed)
         if run in self.evaluators:
             raise InputError(f"{condition!r}, seed {seed}, has begun already")
-        self._last[run] = _copied(embeddings), as_edges(all_edges, "all_edges").copy()
+        self._last[run] = _copies(embeddings, all_edges)
 
     def step(
         self,
@@ -149,61 +143,41 @@ class EvaluationSuite:
         InputError
             If the cycle is not valid; the message names the run.
         """
-        run = self._run(condition, seed)
-        evaluator = self.evaluators.get(run) or self._evaluator(run[1])
-        before, edges = self._last.get(run, (None, None))
-        before = before if previous_embeddings is None else previous_embeddings
-        edges = edges if previous_edges is None else previous_edges
-        with named_run(condition, seed, cycle):
-            found = evaluator.evaluate_cycle(
-                embeddings,
-                new_edges,
-                all_edges,
-                cycle,
-                before,
-                tgc,
-                previous_edges=edges,
-                pools=pools,
-                inserted_embeddings=inserted_embeddings,
-            )
-        if run not in self._starts:
-            start = _rest(all_edges, new_edges) if edges is None else edges
-            self._starts[run] = as_edges(start, "previous_edges").copy()
-        # Copies, because systems often update their embeddings in place.
-        self._ends[run] = as_edges(all_edges, "all_edges").copy()
-        self._last[run] = _copied(embeddings), self._ends[run]
-        self.evaluators[run] = evaluator
-        if tgc is not None:
-            self.tgc_history[condition].append(float(tgc))
-        named = found.named(method=condition, seed=seed)
-        named.__class__ = StepEvaluation
-        return named
+        given = Cycle(
+            embeddings, new_edges, all_edges, condition, seed, cycle, previous_embeddings, previous_edges, tgc
+        )
+        return self._evaluate(replace(given, pools=pools, inserted_embeddings=inserted_embeddings))
 
     def replay(self, cycles: Iterable[Any]) -> None:
         """Evaluate stored cycles, in the order of each run."""
         for stored in as_cycles(cycles):
-            self.step(
-                stored.condition,
-                stored.embeddings,
-                stored.new_edges,
-                stored.all_edges,
-                stored.cycle,
-                stored.tgc,
-                stored.seed,
-                previous_edges=stored.previous_edges,
-                previous_embeddings=stored.previous_embeddings,
-                pools=stored.pools,
-                inserted_embeddings=stored.inserted_embeddings,
-            )
+            self._evaluate(stored)
+
+    def _evaluate(self, given: Cycle) -> Evaluation:
+        run = self._run(given.condition, given.seed)
+        # What was before a cycle is what was after the last one, unless it is said.
+        before, edges = self._last.get(run, (None, None))
+        before = before if given.previous_embeddings is None else given.previous_embeddings
+        edges = edges if given.previous_edges is None else given.previous_edges
+        evaluator = self.evaluators.get(run) or self._evaluator(given.seed)
+        with named_run(*run, given.cycle):
+            found = evaluator.evaluate(replace(given, previous_embeddings=before, previous_edges=edges))
+        start = self._ends[run][0] if run in self._ends else _hash(given.all_edges, edges, given.new_edges)
+        self._ends[run] = start, _hash(given.all_edges)
+        self._last[run] = _copies(given.embeddings, given.all_edges)
+        self.evaluators[run] = evaluator
+        if given.tgc is not None:
+            self.tgc_history[given.condition].append(float(given.tgc))
+        return found.named(method=given.condition, seed=given.seed)
 
     # ---- results
 
-    def evaluation(self) -> Evaluation:
-        """Means over the cycles of each run, and over runs, with intervals over seeds.
+    def evaluation(self, keys: Sequence[str] | None = None) -> Evaluation:
+        """Means over the cycles of each run, and over runs, with intervals over seeds; of all metrics, or of `keys`.
 
         With several conditions, values are only in the breakdown by condition.
         """
-        return summary(self._runs(), self._shared())
+        return summary(self._runs(), self._shared(), keys)
 
     def of(self, condition: str) -> list[AdaptiveEvaluator]:
         """The evaluators of a condition, one per seed."""
@@ -217,9 +191,8 @@ class EvaluationSuite:
         dict[str, dict[str, float]]
             The means by condition, under the names of the original document: `auc_synthetic_mean`, `nca_mean` …
         """
+        self._runs()
         found = {name: means(own) for name in self.conditions if (own := self.of(name))}
-        if not found:
-            raise InputError("no cycle was evaluated", fix="Call step() first.")
         keys = [key for key in _REPORTED if any(key in results for results in found.values())]
         columns: dict[str, Any] = {"condition": list(found)}
         for key in keys:
@@ -233,23 +206,24 @@ class EvaluationSuite:
             for name, results in found.items()
         }
 
-    def predicted(self, metric: str = "auc_birth") -> str:
+    def predicted(self) -> str:
         """What the runs say about the predicted order of the conditions, in one sentence."""
         order = " > ".join(self.conditions)
         if len(self.conditions) < 2:
             return "One condition: there is no order to test."
-        if metric not in means(list(self._runs().values()), len(self.conditions)):
-            metric = "auc_synthetic"
-        table = self._by_seed(metric, self.conditions)
-        if len(table) < 2 or np.isnan(table).any():
-            return f"Predicted {order}: one seed in common, so the order cannot be tested; run more seeds."
-        from graphgauge.stats.many import page_test
-
-        trend = page_test(table[:, ::-1], self.conditions[::-1])
-        verdict = "yes" if trend.p_value < 0.05 else "no"
-        return (
-            f"Predicted {order}: {metric} {verdict} (Page's test over {trend.blocks} seeds, p = {trend.p_value:.2g})."
-        )
+        runs = self._runs().values()
+        tables = {
+            key: self._by_seed(key, self.conditions)
+            for key in _TESTED
+            if all(key in own.history and not np.isnan(own.history[key]).all() for own in runs)
+        }
+        seeds = min(map(len, tables.values()), default=0)
+        if seeds < 2:
+            known = "one seed in common" if seeds else "no seed in common has a value"
+            return f"Predicted {order}: {known}, so the order cannot be tested; run more seeds."
+        tests = {key: self.trend(key).p_value for key in tables}
+        said = [f"{key} {'yes' if p < 0.05 else 'no'} (p = {p:.2g})" for key, p in tests.items()]
+        return f"Predicted {order}, by Page's test over {seeds} seeds: {', '.join(said)}."
 
     def compare(self, metric: str = "auc_birth", **options: Any) -> Any:
         """Which conditions differ on a metric, paired by seed.
@@ -309,19 +283,15 @@ class EvaluationSuite:
 
     def _by_seed(self, metric: str, names: Sequence[str]) -> Floats:
         """(seeds, conditions): the mean over cycles of every seed that all of these conditions have."""
-        values: dict[str, dict[int, float]] = {name: {} for name in names}
-        for (condition, seed), own in self._runs().items():
-            if condition in values:
-                values[condition][seed] = means([own])[metric].value
-        seeds = sorted(set.intersection(*(set(own) for own in values.values())))
-        return np.array([[values[name][seed] for name in names] for seed in seeds]).reshape(len(seeds), len(names))
+        values = {run: means([own], [metric])[metric].value for run, own in self._runs().items() if run[0] in names}
+        seeds = [seed for seed in sorted({seed for _, seed in values}) if all((name, seed) in values for name in names)]
+        return np.array([[values[name, seed] for name in names] for seed in seeds]).reshape(len(seeds), len(names))
 
     def _shared(self) -> tuple[str, str] | None:
         """Two conditions of one seed, the second of which started from the graph that the first ended with."""
-        starts, ends = ({run: _hash(graph) for run, graph in each.items()} for each in (self._starts, self._ends))
-        for (name, seed), end in ends.items():
-            for (other, own), start in starts.items():
-                if own == seed and other != name and start == end and starts[name, seed] != end:
+        for (name, seed), (began, ended) in self._ends.items():
+            for (other, own), (start, _) in self._ends.items():
+                if own == seed and other != name and start == ended != began:
                     return name, other
         return None
 
@@ -351,7 +321,6 @@ class NietzscheEvaluationSuite(EvaluationSuite):
         **options: Any,
     ) -> None:
         super().__init__(cora_node_ids, cora_labels, conditions, device, temperature, **options)
-        self.cora_node_ids, self.cora_labels = cora_node_ids, cora_labels
 
     def plot(self, save_path: str | Path | None = "adaptive_dashboard.png") -> Any:
         """Draw the dashboard into a file."""
@@ -391,17 +360,13 @@ def build_evaluation_suite_from_cora(cora_data: Any, device: Any = "cuda", **opt
     return NietzscheEvaluationSuite(nodes, labels, device=device, **options)
 
 
-def _copied(embeddings: Any) -> AnyArray:
-    return np.array(as_numeric(embeddings, "embeddings"))
+def _copies(embeddings: Any, all_edges: Any) -> tuple[AnyArray, AnyArray]:
+    """Copies, because systems often update their embeddings in place."""
+    return np.array(as_numeric(embeddings, "embeddings")), as_edges(all_edges, "all_edges").copy()
 
 
-def _rest(all_edges: Any, new_edges: Any) -> Ints:
-    """The edges that were not born in the cycle."""
-    every, born = as_edges(all_edges, "all_edges"), as_edges(new_edges, "new_edges")
-    codes = Codes(max(int(every.max(initial=0)), int(born.max(initial=0))) + 1)
-    return every[~np.isin(codes.of(every), codes.of(born))]
-
-
-def _hash(edges: Ints) -> str:
-    """A fingerprint of a graph that does not depend on the order of its edges."""
-    return sha256(np.unique(np.sort(edges, axis=1), axis=0).tobytes()).hexdigest()
+def _hash(all_edges: Any, before: Any = None, births: Any = None) -> str:
+    """A fingerprint of a graph; of the one `before`, or else of `all_edges` without `births`, if these are given."""
+    graph = set_of(as_edges(all_edges if before is None else before, "all_edges"))
+    born = set_of(as_edges(births, "new_edges")) if before is None else graph[:0]
+    return sha256(without(graph, born).tobytes()).hexdigest()

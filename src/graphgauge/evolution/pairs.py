@@ -1,0 +1,93 @@
+"""Pairs that could be edges and are not: all of them in blocks, or drawn ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.types import Ints
+from graphgauge.evolution.edges import among, codes_of, distinct, ends_of
+
+Ends = tuple[Ints, Ints]
+# Pairs that are made at once, and the most that are made at all.
+_BLOCK, _MOST_PAIRS = 1 << 21, 1 << 33
+
+
+@dataclass(frozen=True)
+class FreePairs:
+    """Pairs of a source and a target, which are sorted nodes, without those in `taken`, a set of codes.
+
+    Without direction, sources and targets are the same nodes or have none in common. `nodes` is how many there are.
+    """
+
+    sources: Ints
+    targets: Ints
+    taken: Ints
+    nodes: int
+    directed: bool = False
+
+    @cached_property
+    def _folded(self) -> bool:
+        """Whether every pair is counted in one order only."""
+        return not self.directed and np.array_equal(self.sources, self.targets)
+
+    @cached_property
+    def every(self) -> int:
+        """The number of pairs, taken ones included."""
+        if self._folded:
+            return len(self.sources) * (len(self.sources) - 1) // 2
+        loops = len(np.intersect1d(self.sources, self.targets, assume_unique=True))
+        return len(self.sources) * len(self.targets) - loops
+
+    @cached_property
+    def free(self) -> int:
+        """The number of pairs that are not taken."""
+        if len(self.sources) == len(self.targets) == self.nodes:
+            return self.every - len(self.taken)
+        source, target = np.zeros(self.nodes, bool), np.zeros(self.nodes, bool)
+        source[self.sources], target[self.targets] = True, True
+        first, second = ends_of(self.taken)
+        inside = source[first] & target[second]
+        if not self.directed and not self._folded:
+            inside |= source[second] & target[first]
+        return self.every - int(np.count_nonzero(inside))
+
+    def all(self) -> Iterator[Ends]:
+        """All free pairs, in blocks of rows."""
+        if self.every > _MOST_PAIRS:
+            what = f"{self.every:,} pairs are too many to score"
+            raise InputError(what, where="negatives", fix="Draw a number of them for each birth.")
+        step = max(1, _BLOCK // max(len(self.targets), 1))
+        for start in range(0, len(self.sources), step):
+            rows = self.sources[start : start + step]
+            first, second = np.repeat(rows, len(self.targets)), np.tile(self.targets, len(rows))
+            kept = first < second if self._folded else first != second
+            first, second = first[kept], second[kept]
+            free = ~among(codes_of(first, second, self.directed), self.taken)
+            yield first[free], second[free]
+
+    def drawn(self, count: int, rng: np.random.Generator) -> Ends:
+        """So many distinct free pairs, which is less than all, drawn without replacement."""
+        if 2 * count > self.free:
+            first, second = (np.concatenate(ends) for ends in zip(*self.all(), strict=True))
+            chosen = rng.choice(self.free, count, replace=False)
+            return first[chosen], second[chosen]
+        codes = np.empty(0, np.int64)
+        # A draw is lost if it is a loop, or an edge, or was drawn before; a folded pair is drawn in two orders.
+        share = self.free / (len(self.sources) * len(self.targets)) * (2 if self._folded else 1)
+        while len(codes) < count:
+            more = int((count - len(codes)) / share * 1.05) + 16
+            first = self.sources[rng.integers(0, len(self.sources), more)]
+            second = self.targets[rng.integers(0, len(self.targets), more)]
+            if self._folded:
+                first, second = np.minimum(first, second), np.maximum(first, second)
+            # As they were drawn: a target may have the smaller number.
+            new = codes_of(first, second, directed=True)[first != second]
+            new = new[~among(codes_of(*ends_of(new), self.directed), self.taken)]
+            codes = distinct(np.concatenate([codes, new]))
+        kept = codes if len(codes) == count else codes[rng.permutation(len(codes))[:count]]
+        return ends_of(kept)
