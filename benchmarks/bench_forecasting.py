@@ -113,9 +113,9 @@ def by_properscoring(data: Forecasts) -> Work:
 
 def ensemble_scores(data: Ensembles) -> Work:
 
-    from graphgauge.kernels.forecast_ensemble import ensemble_crps
+    from graphgauge import forecasting
 
-    return partial(ensemble_crps, data.y, data.samples)
+    return partial(forecasting.evaluate, data.y, samples=data.samples, axes=("time",), metrics=["crps"])
 
 
 @uses("scoringrules")

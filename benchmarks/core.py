@@ -57,14 +57,14 @@ def candidates(positives: int) -> str:
 
 def forecast(dtype: str, masked: bool = False, deviation: bool = False) -> str:
     return (
-        f"y = r.random((1, 2000, 12, 200)).astype('{dtype}'); f = (y + r.normal(size=y.shape)).astype('{dtype}'); "
+        f"y = r.random((2000, 12, 200)).astype('{dtype}'); f = (y + r.normal(size=y.shape)).astype('{dtype}'); "
         f"d = {f'(r.random(y.shape) + .1).astype({dtype!r})' if deviation else None}; "
-        f"m = {'r.random(y.shape) > .1' if masked else None}; o = np.zeros(1, int); none = np.zeros(0)"
+        f"m = {'r.random(y.shape) > .1' if masked else None}; none = np.zeros(0)"
     )
 
 
 COUNTS = "from graphgauge.kernels.counting import row_counts, masked_counts; "
-SUMS = "from graphgauge.kernels.forecast import error_sums; error_sums(y[0], f[0], {}, threads=threads)"
+SUMS = "from graphgauge.kernels.forecast import error_sums; error_sums(y, f, {}, threads=threads)"
 TWO_BITS = "from graphgauge.generation.distances import hamming_pairs, jaccard_pairs; "
 BITS = "r.random(({}, 594)) < .03"
 PACK = "from graphgauge.kernels.pairs import hamming_sums, common_bits; "
@@ -131,10 +131,10 @@ ROWS = (
         Row(
             f"point errors 2000 × 12 × 200 {dtype}{', masked' * masked}",
             forecast(dtype, masked),
-            f"core.error_sums(y, f, None, m, {asked}, none, o, threads)",
+            f"core.error_sums(y, f, None, m, {asked}, none, 0, 2000, 2000, threads)",
             "y.sum() + f.sum()",
             "np.abs(y - f)[m].mean(); np.sqrt(((y - f)[m] ** 2).mean())" if masked else "",
-            SUMS.format("mask=m[0]" if masked else "parts=('errors', 'bias', 'size', 'relative', 'symmetric')"),
+            SUMS.format("mask=m" if masked else "parts=('errors', 'bias', 'size', 'relative', 'symmetric')"),
             first=0.6 if masked else None,
             reads=None if masked else 4 if dtype == "f4" else 2.5,
         )
@@ -143,10 +143,10 @@ ROWS = (
     Row(
         "Gaussian scores 2000 × 12 × 200 f8",
         forecast("f8", deviation=True),
-        "core.error_sums(y, f, d, None, 0b110000000000, none, o, threads)",
+        "core.error_sums(y, f, d, None, 0b110000000000, none, 0, 2000, 2000, threads)",
         "y.sum() + f.sum() + d.sum()",
         GAUSSIAN,
-        SUMS.format("d[0], parts=('errors', 'scores')"),
+        SUMS.format("d, parts=('errors', 'scores')"),
         faster=2,
     ),
     *(
@@ -199,9 +199,9 @@ ROWS = (
         reads=2,
     ),
     Row(
-        "CRPS of 500k ensembles of 10 (NumPy)",
+        "CRPS of 500k ensembles of 10",
         "y = r.random(500_000); e = r.random((500_000, 10))",
-        "from graphgauge.kernels.forecast_ensemble import ensemble_crps; ensemble_crps(y, e, threads=threads)",
+        "core.member_scores(y, e, np.zeros(0), threads)",
         "e.sum()",
         old="from graphgauge.kernels.forecast_ensemble import ensemble_crps; ensemble_crps(y, e, threads=threads)",
     ),

@@ -1,101 +1,32 @@
 #include "forecast.hpp"
 
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <memory>
+
+#include "gaussian.hpp"
 
 namespace graphgauge {
 namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
-// Sums that are added up side by side: those of a few quantities stay in the nearest cache.
-constexpr i64 LANES = 256;
+// Sums that are added up side by side, of so many rows at once: those of a few quantities stay in the nearest cache.
+constexpr i64 LANES = 128;
+constexpr int TOGETHER = 4;
 // Rows of lanes that are added up before they are added to the sums of blocks and nodes.
 constexpr i64 ROWS = 16;
 // Cells that one chunk reads, nodes that it reads at most, and chunks at most that have sums of the same node.
 constexpr i64 CHUNK = i64(1) << 18;
 constexpr i64 NODES = 1024;
 constexpr i64 SHARING = 16;
-// Equal steps between the outermost edges of bins, to find the approximate bin of a number.
-constexpr i64 STEPS = 1024;
-
-// ----------------------------------------------------------------------------------------- scores of a normal forecast
-// Polynomials, fitted by Chebyshev interpolation in 50 digits, in loops that become vector instructions. Relative
-// errors are 4e-16 for the logarithm, 5e-16 for the exponential, 2e-14 for the CRPS.
-
-// exp(r) for abs(r) <= log(2)/2.
-constexpr double EXPONENTIAL[] = {
-    1.0,
-    1.0000000000000067,
-    0.5000000000000006,
-    0.16666666666554406,
-    0.04166666666657314,
-    0.008333333385667782,
-    0.0013888888932488599,
-    0.00019841170270440067,
-    2.4801504346997686e-05,
-    2.764018079620985e-06,
-    2.7626357241447223e-07,
-};
-// (log(m) - 2f) / f**3 as a polynomial in f**2, where f = (m - 1) / (m + 1) and m is between sqrt(1/2) and sqrt(2).
-constexpr double LOGARITHM[] = {
-    0.666666666666667,   0.39999999999899505, 0.28571428625975487, 0.2222221113479508,
-    0.18182889125261723, 0.15331721600556042, 0.14616449685043406,
-};
-// sqrt(2/pi) - a erfcx(a/sqrt(2)) for 0 <= a <= FAR as a polynomial in (26/9) a/(a + 4) - 1.
-constexpr double TAIL[] = {
-    0.11597907109339267,     -0.24746734584034075,    0.23692160428372933,    -0.1365279366193694,
-    0.050563263303573906,    -0.010608337003281784,   0.00028339515508232446, 0.00043386499417437255,
-    -5.508539461726415e-05,  -2.0585347542977965e-05, 3.352447884528543e-06,  1.3324696871498996e-06,
-    -1.4021135507720875e-07, -9.81145640290314e-08,   -3.319033842624297e-10, 5.623441248325343e-09,
-    6.192787250293683e-10,
-};
-// From here on the CRPS is that of a point forecast, less its constant, to the last bit.
-constexpr double FAR = 9;
-constexpr double LOG2_E = 1.4426950408889634, HALF_LOG_2PI = 0.9189385332046728, INVERSE_SQRT_PI = 0.5641895835477563;
-// log(2) in two parts, the first short enough that its product with any exponent is exact.
-constexpr double LN2_HIGH = 0.6931471805598903, LN2_LOW = 5.497923018708371e-14;
-// Adding and subtracting this rounds to an integer, which is then in the last bits.
-constexpr double ROUNDER = 0x1.8p52;
-
-// Four terms at a time, so that fewer operations wait for each other than in Horner's scheme.
-template <std::size_t N>
-GRAPHGAUGE_INLINE double polynomial(const double (&c)[N], double x) {
-  constexpr std::size_t first = (N - 1) / 4 * 4, more = N - first;
-  const double square = x * x, fourth = square * square;
-  double total = c[first];
-  if constexpr (more > 1) total += c[first + 1] * x;
-  if constexpr (more == 3) total += c[first + 2] * square;
-  if constexpr (more == 4) total += (c[first + 2] + c[first + 3] * x) * square;
-  for (std::size_t k = first; k > 0; k -= 4) {
-    total = total * fourth + ((c[k - 4] + c[k - 3] * x) + (c[k - 2] + c[k - 1] * x) * square);
-  }
-  return total;
-}
-
-// log(x) of positive finite numbers.
-GRAPHGAUGE_INLINE double logarithm(double x) {
-  const bool tiny = x < std::numeric_limits<double>::min();
-  // The exponent rises by one where the mantissa is sqrt(2) or more; it becomes a float as the last bits of 2**52.
-  const u64 bits = std::bit_cast<u64>(x * (tiny ? 0x1p54 : 1.0)) + (0x3FF0000000000000 - 0x3FE6A09E667F3BCD);
-  const double exponent = std::bit_cast<double>(bits >> 52 | 0x4330000000000000) - 0x1p52 - (tiny ? 1077.0 : 1023.0);
-  const double mantissa = std::bit_cast<double>((bits & 0x000FFFFFFFFFFFFF) + 0x3FE6A09E667F3BCD);
-  const double f = (mantissa - 1) / (mantissa + 1), square = f * f;
-  return exponent * LN2_HIGH + ((2 * f + f * (square * polynomial(LOGARITHM, square))) + exponent * LN2_LOW);
-}
-
-// exp(x) for x between -700 and 0.
-GRAPHGAUGE_INLINE double exponential(double x) {
-  const double shifted = x * LOG2_E + ROUNDER, whole = shifted - ROUNDER;
-  const double rest = (x - whole * LN2_HIGH) - whole * LN2_LOW;
-  return polynomial(EXPONENTIAL, rest) * std::bit_cast<double>((std::bit_cast<u64>(shifted) + 1023) << 52);
-}
+// Sums of a horizon that are kept beside each other until a block ends.
+constexpr i64 BESIDE = 32;
 
 // ------------------------------------------------------------------------------------------------------ rows of a tile
 
 // high + low += more + more_low.
-GRAPHGAUGE_INLINE void add_pairs(double* high, double* low, const double* more, const double* more_low, i64 width) {
+GRAPHGAUGE_INLINE void add_pairs(double* __restrict high, double* __restrict low, const double* __restrict more,
+                                 const double* __restrict more_low, i64 width) {
   for (i64 i = 0; i < width; i++) {
     const double sum = high[i] + more[i], part = sum - high[i];
     low[i] += more_low[i] + ((high[i] - (sum - part)) + (more[i] - part));
@@ -103,52 +34,65 @@ GRAPHGAUGE_INLINE void add_pairs(double* high, double* low, const double* more, 
   }
 }
 
-// Two rows of cells, side by side. A cell that is hidden, or not there, is 0, with a std of 1.
+// Rows of cells, side by side. A cell that is hidden, or not there, is 0, with a std of 1.
 struct Rows {
-  double seen[2][LANES], truth[2][LANES], forecast[2][LANES], error[2][LANES], deviation[2][LANES];
-  // What takes more than a few operations, term by term.
-  double score[2][LANES];
+  double seen[TOGETHER][LANES], truth[TOGETHER][LANES], forecast[TOGETHER][LANES], error[TOGETHER][LANES];
+  double deviation[TOGETHER][LANES], ratio[TOGETHER][LANES];
+  // What takes more than a few operations: the sum over all rows.
+  double score[LANES];
 };
 
-// The sums of some lanes, while they are added up, column by column.
+// How the values of all rows of a lane are added to its sum: one by one, which loses nothing; or first to each other,
+// which loses nothing of 24 bits unless they are 2**27 apart, and little of what was rounded before.
+enum class Adding { one_by_one, together };
+template <class T>
+constexpr Adding LINEAR = sizeof(T) == 4 ? Adding::together : Adding::one_by_one;
+
+// The sums of some lanes, while they are added up, column by column; the `first` rows start them.
 class Tile {
  public:
   explicit Tile(i64 columns) : sums_(2 * columns * LANES) {}
   GRAPHGAUGE_INLINE double* high(i64 column) { return sums_.data() + 2 * column * LANES; }
   GRAPHGAUGE_INLINE double* low(i64 column) { return high(column) + LANES; }
 
-  // Add value(row, lane) of two rows.
-  template <class Value>
+  // Add value(row, lane) of all rows.
+  template <Adding How, class Value>
   GRAPHGAUGE_INLINE void add(i64 column, i64 width, bool first, const Value& value) {
     double *high = this->high(column), *low = this->low(column);
-    if (first) {
-      for (i64 i = 0; i < width; i++) {
-        const double one = value(0, i), two = value(1, i), total = one + two, part = total - one;
-        low[i] = (one - (total - part)) + (two - part);
-        high[i] = total;
-      }
-      return;
-    }
     for (i64 i = 0; i < width; i++) {
-      Sum total{high[i], low[i]};
-      total.add(value(0, i));
-      total.add(value(1, i));
+      Sum total = first ? Sum{} : Sum{high[i], low[i]};
+      if constexpr (How == Adding::together) {
+        total.add((value(0, i) + value(1, i)) + (value(2, i) + value(3, i)));
+      } else {
+        total.add(value(0, i)), total.add(value(1, i)), total.add(value(2, i)), total.add(value(3, i));
+      }
       high[i] = total.high, low[i] = total.low;
     }
   }
-  // The same for whole numbers, which are exact.
+  // Add what was added up over the rows.
+  GRAPHGAUGE_INLINE void add_scores(i64 column, i64 width, bool first, const double* score) {
+    double *high = this->high(column), *low = this->low(column);
+    for (i64 i = 0; i < width; i++) {
+      Sum total = first ? Sum{} : Sum{high[i], low[i]};
+      total.add(score[i]);
+      high[i] = total.high, low[i] = total.low;
+    }
+  }
+  // Add whole numbers, which are exact.
   template <class Value>
   GRAPHGAUGE_INLINE void count(i64 column, i64 width, bool first, const Value& value) {
-    double* to = high(column);
-    for (i64 i = 0; i < width; i++) to[i] = (first ? 0.0 : to[i]) + (value(0, i) + value(1, i));
+    double *high = this->high(column), *low = this->low(column);
+    for (i64 i = 0; i < width; i++) {
+      high[i] = (first ? 0.0 : high[i]) + ((value(0, i) + value(1, i)) + (value(2, i) + value(3, i)));
+      low[i] = 0;
+    }
   }
 
  private:
   std::vector<double> sums_;
 };
 
-// What is added for a cell of some rows: its truth y, forecast f, error e and std s; `half` is a
-// half-width.
+// What is added for a cell of some rows: its truth y, forecast f, error e and std s; `half` is a half-width.
 #define GRAPHGAUGE_VALUE(Name, value)                                                   \
   struct Name {                                                                         \
     const Rows& rows;                                                                   \
@@ -166,6 +110,7 @@ GRAPHGAUGE_VALUE(Square, e* e)
 GRAPHGAUGE_VALUE(Error, e)
 GRAPHGAUGE_VALUE(Truth, y)
 GRAPHGAUGE_VALUE(TruthSquare, y* y)
+GRAPHGAUGE_VALUE(Lost, std::fma(y, y, -(y * y)))
 GRAPHGAUGE_VALUE(TruthAbs, std::fabs(y))
 GRAPHGAUGE_VALUE(Nonzero, y != 0 ? 1.0 : 0.0)
 GRAPHGAUGE_VALUE(Ape, std::fabs(e) / (y != 0 ? std::fabs(y) : INFINITE))
@@ -173,65 +118,75 @@ GRAPHGAUGE_VALUE(Sape, 2 * std::fabs(e) / (std::fabs(y) + std::fabs(f) > 0 ? std
 GRAPHGAUGE_VALUE(Bad, s > 0 && s < INFINITE ? 0.0 : 1.0)
 GRAPHGAUGE_VALUE(Std, s* seen)
 GRAPHGAUGE_VALUE(Var, (s * seen) * (s * seen))
-GRAPHGAUGE_VALUE(Score, rows.score[row][i])
 GRAPHGAUGE_VALUE(Inside, std::fabs(e) <= half * s ? seen : 0.0)
 GRAPHGAUGE_VALUE(Over, std::fabs(e) - half * s <= 0 ? 0.0 : std::fabs(e) - half * s)
 #undef GRAPHGAUGE_VALUE
 
-GRAPHGAUGE_INLINE void gaussian_nll(Rows& rows, int row, i64 width) {
-  double *score = rows.score[row], *error = rows.error[row], *std = rows.deviation[row], *seen = rows.seen[row];
+GRAPHGAUGE_INLINE void gaussian_nll(Rows& rows, i64 width) {
+  const auto &std = rows.deviation, &z = rows.ratio, &seen = rows.seen;
   for (i64 i = 0; i < width; i++) {
-    const double z = error[i] / std[i];
-    score[i] = (logarithm(std[i]) + 0.5 * (z * z)) + HALF_LOG_2PI * seen[i];
+    const double squares = (z[0][i] * z[0][i] + z[1][i] * z[1][i]) + (z[2][i] * z[2][i] + z[3][i] * z[3][i]);
+    const double cells = (seen[0][i] + seen[1][i]) + (seen[2][i] + seen[3][i]);
+    rows.score[i] = (logarithm(std[0][i], std[1][i], std[2][i], std[3][i]) + 0.5 * squares) + HALF_LOG_2PI * cells;
   }
 }
 
-GRAPHGAUGE_INLINE void gaussian_crps(Rows& rows, int row, i64 width) {
-  double *score = rows.score[row], *error = rows.error[row], *std = rows.deviation[row], *seen = rows.seen[row];
-  double falling[LANES];
-  for (i64 i = 0; i < width; i++) {
-    const double away = std::fabs(error[i] / std[i]), near = away > FAR ? FAR : away;
-    score[i] = near;
-    falling[i] = exponential(-0.5 * (near * near));
+GRAPHGAUGE_INLINE void gaussian_crps(Rows& rows, i64 width) {
+  double near[LANES], falling[LANES];
+  std::fill_n(rows.score, width, 0.0);
+  for (int row = 0; row < TOGETHER; row++) {
+    const double *ratio = rows.ratio[row], *error = rows.error[row], *std = rows.deviation[row], *seen = rows.seen[row];
+    for (i64 i = 0; i < width; i++) {
+      const double away = std::fabs(ratio[i]);
+      near[i] = away > FAR ? FAR : away;
+      falling[i] = exponential(-0.5 * (near[i] * near[i]));
+    }
+    for (i64 i = 0; i < width; i++) {
+      const double tail = polynomial(TAIL, 26.0 / 9.0 * near[i] / (near[i] + 4) - 1);
+      rows.score[i] += std::fabs(error[i]) + std[i] * seen[i] * (falling[i] * tail - INVERSE_SQRT_PI);
+    }
   }
-  for (i64 i = 0; i < width; i++) {
-    const double tail = polynomial(TAIL, 26.0 / 9.0 * score[i] / (score[i] + 4) - 1);
-    score[i] = std::fabs(error[i]) + std[i] * seen[i] * (falling[i] * tail - INVERSE_SQRT_PI);
-  }
+}
+
+// The bits of a number where it is seen, of another where it is hidden.
+template <class T>
+GRAPHGAUGE_INLINE T shown(T value, u8 seen, T otherwise) {
+  using Bits = std::conditional_t<sizeof(T) == 4, u32, u64>;
+  const Bits kept = Bits(0) - Bits(seen);
+  return std::bit_cast<T>((std::bit_cast<Bits>(value) & kept) | (std::bit_cast<Bits>(otherwise) & ~kept));
 }
 
 template <class T>
-GRAPHGAUGE_INLINE void read_row(const Forecasts<T>& of, i64 cell, i64 width, int row, Rows& rows) {
-  double *seen = rows.seen[row], *truth = rows.truth[row], *forecast = rows.forecast[row];
-  double *error = rows.error[row], *deviation = rows.deviation[row];
+GRAPHGAUGE_INLINE void read_numbers(const T* from, const u8* mask, i64 width, T otherwise, double* to) {
   // The processor does not foresee so many rows: what comes next in this one is fetched.
-  for (i64 i = 0; i < width; i += 64 / sizeof(T)) {
-    GRAPHGAUGE_AHEAD(of.y + cell + width + i);
-    GRAPHGAUGE_AHEAD(of.mean + cell + width + i);
-    if (of.std) GRAPHGAUGE_AHEAD(of.std + cell + width + i);
-  }
-  for (i64 i = 0; i < width; i++) truth[i] = static_cast<double>(of.y[cell + i]);
-  for (i64 i = 0; i < width; i++) forecast[i] = static_cast<double>(of.mean[cell + i]);
-  if (of.std) {
-    for (i64 i = 0; i < width; i++) deviation[i] = static_cast<double>(of.std[cell + i]);
-  }
-  if (of.mask) {
-    for (i64 i = 0; i < width; i++) seen[i] = static_cast<double>(static_cast<i32>(of.mask[cell + i]));
-    for (i64 i = 0; i < width; i++) truth[i] = seen[i] != 0 ? truth[i] : 0.0;
-    for (i64 i = 0; i < width; i++) forecast[i] = seen[i] != 0 ? forecast[i] : 0.0;
-    for (i64 i = 0; i < width; i++) deviation[i] = seen[i] != 0 ? deviation[i] : 1.0;
+  for (i64 i = 0; i < width; i += 64 / sizeof(T)) GRAPHGAUGE_AHEAD(from + width + i);
+  if (mask) {
+    for (i64 i = 0; i < width; i++) to[i] = static_cast<double>(shown(from[i], mask[i], otherwise));
   } else {
-    std::fill(seen, seen + width, 1.0);
+    for (i64 i = 0; i < width; i++) to[i] = static_cast<double>(from[i]);
   }
-  for (i64 i = 0; i < width; i++) error[i] = forecast[i] - truth[i];
 }
 
-// Lanes from `start` to `stop` without cells.
-GRAPHGAUGE_INLINE void no_row(i64 start, i64 stop, int row, Rows& rows) {
-  for (double* part : {rows.seen[row], rows.truth[row], rows.forecast[row], rows.error[row]}) {
-    for (i64 i = start; i < stop; i++) part[i] = 0;
+// Read one row, of `width` cells; what is behind it up to `stop` is not there.
+template <class T>
+GRAPHGAUGE_INLINE void read_row(const Forecasts<T>& of, i64 cell, i64 width, i64 stop, int row, Rows& rows) {
+  double *seen = rows.seen[row], *truth = rows.truth[row], *forecast = rows.forecast[row];
+  double *error = rows.error[row], *deviation = rows.deviation[row], *ratio = rows.ratio[row];
+  const u8* mask = of.mask ? reinterpret_cast<const u8*>(of.mask) + cell : nullptr;
+  read_numbers(of.y + cell, mask, width, T(0), truth);
+  read_numbers(of.mean + cell, mask, width, T(0), forecast);
+  for (i64 i = 0; i < width; i++) error[i] = forecast[i] - truth[i];
+  for (i64 i = width; i < stop; i++) truth[i] = forecast[i] = error[i] = 0;
+  if (mask) {
+    for (i64 i = 0; i < width; i++) seen[i] = static_cast<double>(static_cast<i32>(mask[i]));
+  } else if (of.std) {
+    std::fill_n(seen, width, 1.0);
   }
-  for (i64 i = start; i < stop; i++) rows.deviation[row][i] = 1;
+  for (i64 i = width; i < stop; i++) seen[i] = 0;
+  if (!of.std) return;
+  read_numbers(of.std + cell, mask, width, T(1), deviation);
+  for (i64 i = 0; i < width; i++) ratio[i] = error[i] / deviation[i];
+  for (i64 i = width; i < stop; i++) deviation[i] = 1, ratio[i] = 0;
 }
 
 // The sums that are asked for, then the counts.
@@ -239,47 +194,42 @@ template <class T>
 GRAPHGAUGE_INLINE void add_forecasts(const Forecasts<T>& of, const i64* cells, const i64* widths, bool first,
                                      Rows& rows, Tile& tile) {
   const i64 width = widths[0];
-  for (int row = 0; row < 2; row++) {
-    read_row(of, cells[row], widths[row], row, rows);
-    no_row(widths[row], width, row, rows);
-  }
+  for (int row = 0; row < TOGETHER; row++) read_row(of, cells[row], widths[row], width, row, rows);
   i64 sum = 0, count = of.sums();
   if (of.mask) tile.count(count, width, first, Seen{rows});
   count++;
-  if (of.asks(Term::abs)) tile.add(sum++, width, first, Abs{rows});
-  if (of.asks(Term::square)) tile.add(sum++, width, first, Square{rows});
-  if (of.asks(Term::error)) tile.add(sum++, width, first, Error{rows});
-  if (of.asks(Term::y)) tile.add(sum++, width, first, Truth{rows});
+  if (of.asks(Term::abs)) tile.add<LINEAR<T>>(sum++, width, first, Abs{rows});
+  if (of.asks(Term::square)) tile.add<Adding::one_by_one>(sum++, width, first, Square{rows});
+  if (of.asks(Term::error)) tile.add<LINEAR<T>>(sum++, width, first, Error{rows});
+  if (of.asks(Term::y)) tile.add<LINEAR<T>>(sum++, width, first, Truth{rows});
   if (of.asks(Term::y2)) {
-    tile.add(sum, width, first, TruthSquare{rows});
+    tile.add<Adding::one_by_one>(sum, width, first, TruthSquare{rows});
     double* low = tile.low(sum++);  // squares of floats are exact; those of doubles are not
-    for (int row = 0; row < 2 && sizeof(T) > 4; row++) {
-      const double* y = rows.truth[row];
-      for (i64 i = 0; i < width; i++) low[i] += std::fma(y[i], y[i], -(y[i] * y[i]));
-    }
+    const Lost lost{rows};
+    for (i64 i = 0; i < width && sizeof(T) > 4; i++) low[i] += (lost(0, i) + lost(1, i)) + (lost(2, i) + lost(3, i));
   }
-  if (of.asks(Term::abs_y)) tile.add(sum++, width, first, TruthAbs{rows});
+  if (of.asks(Term::abs_y)) tile.add<LINEAR<T>>(sum++, width, first, TruthAbs{rows});
   if (of.asks(Term::ape)) {
     tile.count(count, width, first, Nonzero{rows});
-    tile.add(sum++, width, first, Ape{rows});
+    tile.add<Adding::together>(sum++, width, first, Ape{rows});
   }
   count++;
-  if (of.asks(Term::sape)) tile.add(sum++, width, first, Sape{rows});
+  if (of.asks(Term::sape)) tile.add<Adding::together>(sum++, width, first, Sape{rows});
   if (!of.std) return;
   tile.count(count++, width, first, Bad{rows});
-  if (of.asks(Term::std)) tile.add(sum++, width, first, Std{rows});
-  if (of.asks(Term::var)) tile.add(sum++, width, first, Var{rows});
+  if (of.asks(Term::std)) tile.add<LINEAR<T>>(sum++, width, first, Std{rows});
+  if (of.asks(Term::var)) tile.add<Adding::one_by_one>(sum++, width, first, Var{rows});
   if (of.asks(Term::nll)) {
-    for (int row = 0; row < 2; row++) gaussian_nll(rows, row, width);
-    tile.add(sum++, width, first, Score{rows});
+    gaussian_nll(rows, width);
+    tile.add_scores(sum++, width, first, rows.score);
   }
   if (of.asks(Term::crps)) {
-    for (int row = 0; row < 2; row++) gaussian_crps(rows, row, width);
-    tile.add(sum++, width, first, Score{rows});
+    gaussian_crps(rows, width);
+    tile.add_scores(sum++, width, first, rows.score);
   }
   for (i64 level = 0; level < of.levels; level++) {
     tile.count(count++, width, first, Inside{rows, of.widths[level]});
-    if (of.asks(Term::over)) tile.add(sum++, width, first, Over{rows, of.widths[level]});
+    if (of.asks(Term::over)) tile.add<Adding::one_by_one>(sum++, width, first, Over{rows, of.widths[level]});
   }
 }
 
@@ -308,62 +258,91 @@ struct Lanes {
   i64 copies, horizons, nodes;
 };
 
-// Add up parts of some length; the sum is that of the first part.
-GRAPHGAUGE_INLINE void halved(double* high, double* low, i64 parts, i64 length) {
-  for (i64 rest; parts > 1; parts = rest) {
+// Add up parts of some length until they are at most `most`; the sums are those of the first parts.
+GRAPHGAUGE_INLINE i64 halved(double* high, double* low, i64 parts, i64 length, i64 most) {
+  for (i64 rest; parts > most; parts = rest) {
     rest = parts > 16 ? (parts + 15) / 16 * 8 : (parts + 1) / 2;
     add_pairs(high, low, high + rest * length, low + rest * length, (parts - rest) * length);
   }
+  return parts;
 }
 
-// Add a sum of some lanes to those of their nodes and horizons; the lanes are lost.
+// Add a sum of some lanes to those of their nodes, and to BESIDE sums of each of their horizons; the lanes are lost.
 GRAPHGAUGE_CLONES void fold_sum(const Lanes& lanes, double* high, double* low, double* node_high, double* node_low,
-                                Sum* of_horizon) {
-  halved(high, low, lanes.copies, lanes.horizons * lanes.nodes);
+                                double* horizon_high, double* horizon_low) {
+  halved(high, low, lanes.copies, lanes.horizons * lanes.nodes, 1);
   for (i64 h = 0; h < lanes.horizons; h++, high += lanes.nodes, low += lanes.nodes) {
     add_pairs(node_high, node_low, high, low, lanes.nodes);
-    halved(high, low, lanes.nodes, 1);
-    of_horizon[h].add(Sum{*high, *low});
+    const i64 parts = halved(high, low, lanes.nodes, 1, BESIDE);
+    add_pairs(horizon_high + h * BESIDE, horizon_low + h * BESIDE, high, low, parts);
+  }
+}
+
+template <i64 Parts>
+GRAPHGAUGE_INLINE void fold_parts(double* high, double* low) {
+  if constexpr (Parts > 1) {
+    add_pairs(high, low, high + Parts / 2, low + Parts / 2, Parts / 2);
+    fold_parts<Parts / 2>(high, low);
+  }
+}
+
+// Add BESIDE sums of each of some groups to the sum of that group; they are 0 then.
+GRAPHGAUGE_CLONES void fold_beside(double* high, double* low, Sum* sums, i64 groups) {
+  for (i64 group = 0; group < groups; group++, high += BESIDE, low += BESIDE) {
+    fold_parts<BESIDE>(high, low);
+    sums[group].add(Sum{*high, *low});
+    std::fill_n(high, BESIDE, 0.0);
+    std::fill_n(low, BESIDE, 0.0);
   }
 }
 
 template <class T>
 void add_chunk(const Forecasts<T>& of, const Grid& grid, Chunk& chunk) {
-  const i64 first_block = chunk.first_step / grid.steps, last_block = (chunk.last_step - 1) / grid.steps;
-  const i64 columns = of.sums() + of.counts();
-  chunk.first_block = first_block, chunk.first_place = grid.place[first_block];
+  const i64 columns = of.sums() + of.counts(), period = grid.period();
+  chunk.first_block = grid.block(chunk.first_step), chunk.first_place = grid.place(chunk.first_step);
   chunk.nodes = chunk.last_node - chunk.first_node;
-  chunk.by_horizon.resize((last_block - first_block + 1) * columns * grid.horizons);
-  chunk.node_high.resize((grid.place[last_block] - chunk.first_place + 1) * columns * chunk.nodes);
+  const i64 blocks = grid.block(chunk.last_step - 1) - chunk.first_block + 1;
+  chunk.by_horizon.resize(blocks * columns * grid.horizons);
+  chunk.node_high.resize((grid.place(chunk.last_step - 1) - chunk.first_place + 1) * columns * chunk.nodes);
   chunk.node_low.resize(chunk.node_high.size());
+  std::vector<double> horizon_high(columns * grid.horizons * BESIDE), horizon_low(horizon_high.size());
+  std::vector<i64> used;
+  for (i64 k = 0; k < columns; k++) {
+    if (of.uses(k)) used.push_back(k);
+  }
   Tile tile(columns);
   const auto rows = std::make_unique<Rows>();
-  const i64 horizons = std::clamp<i64>(LANES / grid.nodes, 1, grid.horizons), period = grid.period();
+  const i64 horizons = std::clamp<i64>(LANES / grid.nodes, 1, grid.horizons);
   i64 stop;
   for (i64 step = chunk.first_step; step < chunk.last_step; step = stop) {
-    const i64 number = step / grid.steps, block = number - first_block;
-    stop = std::min(chunk.last_step, (number + 1) * grid.steps);
+    const i64 block = grid.block(step) - chunk.first_block, place = grid.place(step) - chunk.first_place;
+    const i64 block_end = std::min(chunk.last_step, grid.start(grid.block(step) + 1));
     i64 copies = 1;
-    while (2 * copies * period <= LANES && 2 * copies <= stop - step) copies *= 2;
-    stop = std::min(stop, step + ROWS * copies);
-    const i64 place = grid.place[number] - chunk.first_place;
+    while (2 * copies * period <= LANES && 2 * copies <= block_end - step) copies *= 2;
+    stop = std::min(block_end, step + ROWS * copies);
     for (i64 h = 0; h < grid.horizons; h += horizons) {
       for (i64 node = chunk.first_node; node < chunk.last_node; node += LANES) {
         const Lanes lanes{copies, std::min(horizons, grid.horizons - h), std::min(LANES, chunk.last_node - node)};
         const i64 lane = h * grid.nodes + node, cells = lanes.horizons * lanes.nodes;
-        for (i64 row = step; row < stop; row += 2 * copies) {
-          const i64 next = std::min(row + copies, stop);
-          const i64 starts[] = {row * period + lane, next * period + lane};
-          const i64 widths[] = {(next - row) * cells, std::min(copies, stop - next) * cells};
+        for (i64 row = step; row < stop; row += TOGETHER * copies) {
+          i64 starts[TOGETHER], widths[TOGETHER];
+          for (i64 k = 0; k < TOGETHER; k++) {
+            const i64 first = std::min(row + k * copies, stop);
+            starts[k] = first * period + lane, widths[k] = std::min(copies, stop - first) * cells;
+          }
           add_cells(of, starts, widths, row == step, *rows, tile);
         }
-        for (i64 k = 0; k < columns; k++) {
+        for (const i64 k : used) {
           const i64 to = (place * columns + k) * chunk.nodes + node - chunk.first_node;
-          fold_sum(lanes, tile.high(k), tile.low(k), &chunk.node_high[to], &chunk.node_low[to],
-                   &chunk.by_horizon[(block * columns + k) * grid.horizons + h]);
+          const i64 beside = (k * grid.horizons + h) * BESIDE;
+          fold_sum(lanes, tile.high(k), tile.low(k), &chunk.node_high[to], &chunk.node_low[to], &horizon_high[beside],
+                   &horizon_low[beside]);
         }
       }
     }
+    if (stop < block_end) continue;
+    Sum* of_block = chunk.by_horizon.data() + block * columns * grid.horizons;
+    fold_beside(horizon_high.data(), horizon_low.data(), of_block, columns * grid.horizons);
   }
 }
 
@@ -381,88 +360,44 @@ void hand_out(const std::vector<Sum>& totals, i64 sums, i64 counts, i64 groups, 
   }
 }
 
-template <class T>
-GRAPHGAUGE_INLINE void standardize(const Forecasts<T>& of, i64 cell, i64 width, double low, double scale, double* z,
-                                   i32* near) {
-  for (i64 i = 0; i < width; i++) {
-    const double score = (double(of.y[cell + i]) - double(of.mean[cell + i])) / double(of.std[cell + i]);
-    z[i] = score == score ? score : INFINITE;
-  }
-  for (i64 i = 0; i < width; i++) {
-    const double position = (z[i] - low) * scale;
-    near[i] = static_cast<i32>(position > 0 ? (position < STEPS ? position : double(STEPS)) : 0.0);
-  }
-}
-GRAPHGAUGE_CLONES void scores_of(const Forecasts<float>& of, i64 cell, i64 width, double low, double scale, double* z,
-                                 i32* near) {
-  standardize(of, cell, width, low, scale, z, near);
-}
-GRAPHGAUGE_CLONES void scores_of(const Forecasts<double>& of, i64 cell, i64 width, double low, double scale, double* z,
-                                 i32* near) {
-  standardize(of, cell, width, low, scale, z, near);
-}
-
 }  // namespace
 
 // The chunks depend on the grid alone.
 template <class T>
 void error_sums(const Forecasts<T>& of, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
                 int threads) {
-  const i64 columns = of.sums() + of.counts(), steps = grid.blocks * grid.steps, cells = steps * grid.period();
-  std::vector<Sum> horizons(grid.blocks * columns * grid.horizons), nodes(grid.places() * columns * grid.nodes);
+  const i64 columns = of.sums() + of.counts(), cells = grid.steps * grid.period();
+  std::vector<Sum> horizons(grid.blocks() * columns * grid.horizons), nodes(grid.places() * columns * grid.nodes);
   const i64 across = (grid.nodes + NODES - 1) / NODES;
-  const i64 along = cells ? std::min({steps, cells / (across * CHUNK) + 1, SHARING / across + 1}) : 0;
+  const i64 along = cells ? std::min({grid.steps, cells / (across * CHUNK) + 1, SHARING / across + 1}) : 0;
   std::vector<Chunk> chunks(across * along);
+  const auto bound = [&](i64 i) {  // where blocks begin, if there are enough
+    if (grid.blocks() < along) return grid.steps * i / along;
+    return i < along ? grid.start(grid.blocks() * i / along) : grid.steps;
+  };
   parallel(across * along, threads, [&](i64 number) {
     const i64 i = number / across, j = number % across;
     Chunk& chunk = chunks[number];
-    chunk.first_step = steps * i / along, chunk.last_step = steps * (i + 1) / along;
+    chunk.first_step = bound(i), chunk.last_step = bound(i + 1);
     chunk.first_node = grid.nodes * j / across, chunk.last_node = grid.nodes * (j + 1) / across;
     add_chunk(of, grid, chunk);
   });
   for (const Chunk& chunk : chunks) {
     Sum* of_horizons = horizons.data() + chunk.first_block * columns * grid.horizons;
     for (std::size_t i = 0; i < chunk.by_horizon.size(); i++) of_horizons[i].add(chunk.by_horizon[i]);
-    for (i64 i = 0; i < i64(chunk.node_high.size()); i++) {  // rows of nodes: those of one column of one place
-      const i64 row = chunk.first_place * columns + i / chunk.nodes, node = chunk.first_node + i % chunk.nodes;
-      nodes[row * grid.nodes + node].add(Sum{chunk.node_high[i], chunk.node_low[i]});
+    for (i64 row = 0; row < i64(chunk.node_high.size()) / chunk.nodes; row++) {  // of one column of one place
+      Sum* of_nodes = &nodes[(chunk.first_place * columns + row) * grid.nodes + chunk.first_node];
+      const double *high = &chunk.node_high[row * chunk.nodes], *low = &chunk.node_low[row * chunk.nodes];
+      for (i64 node = 0; node < chunk.nodes; node++) of_nodes[node].add(Sum{high[node], low[node]});
     }
   }
   hand_out(horizons, of.sums(), of.counts(), grid.horizons, by_horizon);
   hand_out(nodes, of.sums(), of.counts(), grid.nodes, by_node);
-  for (i64 block = 0; block < grid.blocks && !of.mask; block++) {  // all cells count
-    std::fill_n(by_horizon.counts + block * of.counts() * grid.horizons, grid.horizons, grid.steps * grid.nodes);
-    i64* of_nodes = by_node.counts + grid.place[block] * of.counts() * grid.nodes;
-    for (i64 node = 0; node < grid.nodes; node++) of_nodes[node] += grid.steps * grid.horizons;
-  }
-}
-
-template <class T>
-void add_positions(const Forecasts<T>& of, const Grid& grid, const double* edges, i64 count, i64* by_horizon,
-                   i32* by_node) {
-  const double low = edges[0], span = edges[count - 1] - edges[0], scale = span > 0 ? STEPS / span : 1.0;
-  // The first edge that a number of this step may not exceed; one step earlier, because of rounding.
-  std::vector<i64> starts(STEPS + 1);
-  for (i64 step = 0; step <= STEPS; step++) {
-    starts[step] = std::lower_bound(edges, edges + count, low + double(step - 1) / scale) - edges;
-  }
-  const i64 bins = count + 1;
-  double z[LANES];
-  i32 near[LANES];
-  for (i64 row = 0; row < grid.blocks * grid.steps * grid.horizons; row++) {
-    const i64 block = row / grid.horizons / grid.steps;
-    i64* counts = by_horizon + (block * grid.horizons + row % grid.horizons) * bins;
-    for (i64 start = 0; start < grid.nodes; start += LANES) {
-      const i64 width = std::min(LANES, grid.nodes - start), cell = row * grid.nodes + start;
-      scores_of(of, cell, width, low, scale, z, near);
-      for (i64 i = 0; i < width; i++) {
-        if (of.mask && !of.mask[cell + i]) continue;
-        i64 bin = starts[near[i]];
-        while (bin < count && edges[bin] < z[i]) bin++;
-        counts[bin]++;
-        by_node[(start + i) * bins + bin]++;
-      }
-    }
+  for (i64 block = 0; block < grid.blocks() && !of.mask; block++) {  // all cells count
+    const i64 start = std::max<i64>(grid.start(block), 0), steps = std::min(grid.steps, grid.start(block + 1)) - start;
+    std::fill_n(by_horizon.counts + block * of.counts() * grid.horizons, grid.horizons, steps * grid.nodes);
+    i64* of_nodes = by_node.counts + grid.place(start) * of.counts() * grid.nodes;
+    for (i64 node = 0; node < grid.nodes; node++) of_nodes[node] += steps * grid.horizons;
   }
 }
 
@@ -478,11 +413,7 @@ void grouped_sums(const double* values, i64 rows, const i64* group, i64 count, i
   }
 }
 
-#define GRAPHGAUGE_FLOATS(T)                                                                        \
-  template void error_sums<T>(const Forecasts<T>&, const Grid&, const Totals&, const Totals&, int); \
-  template void add_positions<T>(const Forecasts<T>&, const Grid&, const double*, i64, i64*, i32*);
-GRAPHGAUGE_FLOATS(float)
-GRAPHGAUGE_FLOATS(double)
-#undef GRAPHGAUGE_FLOATS
+template void error_sums<float>(const Forecasts<float>&, const Grid&, const Totals&, const Totals&, int);
+template void error_sums<double>(const Forecasts<double>&, const Grid&, const Totals&, const Totals&, int);
 
 }  // namespace graphgauge

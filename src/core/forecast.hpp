@@ -7,14 +7,19 @@
 
 namespace graphgauge {
 
-// Cells (blocks, steps, horizons, nodes), one after the other. Blocks of the same place share the sums by node; places
-// are 0, 1, 2 and so on, never fall, and no step is larger than 1.
+// Cells (step, horizon, node), one after the other. Step i is number `first` + i in time, and in the block of this
+// number over `length`; blocks are longer where sums are by node. Blocks and places count from 0, in their order.
 struct Grid {
-  i64 blocks, steps, horizons, nodes;
-  const i64* place;
+  i64 steps, horizons, nodes;
+  i64 first, length, node_length;
 
   i64 period() const { return horizons * nodes; }
-  i64 places() const { return blocks ? place[blocks - 1] + 1 : 0; }
+  i64 block(i64 step) const { return (first + step) / length - first / length; }
+  i64 place(i64 step) const { return (first + step) / node_length - first / node_length; }
+  i64 blocks() const { return steps ? block(steps - 1) + 1 : 0; }
+  i64 places() const { return steps ? place(steps - 1) + 1 : 0; }
+  // The step at which a block begins.
+  i64 start(i64 block) const { return std::max<i64>((first / length + block) * length - first, 0); }
 };
 
 // For each block and group of cells: sums (block, sum, group) as high + low, and counts (block, count, group).
@@ -43,6 +48,11 @@ struct Forecasts {
     return std::popcount(asked & (over - 1)) + (asked & over ? levels : 0);
   }
   i64 counts() const { return 3 + levels; }
+  // Whether a sum or count, in this order, is not known beforehand.
+  bool uses(i64 column) const {
+    const bool known[] = {!mask, !asks(Term::ape), !std};
+    return column < sums() || column >= sums() + 3 || !known[column - sums()];
+  }
 };
 
 // Each sum that is asked for, in the order of the terms, `over` once for each half-width: by how much the truth is
@@ -50,12 +60,6 @@ struct Forecasts {
 // is not positive and finite; for each half-width those inside of the interval.
 template <class T>
 void error_sums(const Forecasts<T>& of, const Grid& grid, const Totals& by_horizon, const Totals& by_node, int threads);
-
-// Adds to `by_horizon` (block, horizon, bin) and `by_node` (node, bin) the cells by the number of edges below
-// (y - mean) / std; NaN is above all. The edges rise.
-template <class T>
-void add_positions(const Forecasts<T>& of, const Grid& grid, const double* edges, i64 count, i64* by_horizon,
-                   i32* by_node);
 
 // Sums of `rows` rows of `count` values by group, as high + low: (row, group).
 void grouped_sums(const double* values, i64 rows, const i64* group, i64 count, i64 groups, double* high, double* low);

@@ -14,8 +14,10 @@ from graphgauge import _core
 THREADS = pytest.mark.parametrize("threads", [1, 2, 5])
 DTYPES = pytest.mark.parametrize("dtype", ["float32", "float64"])
 HIDDEN = pytest.mark.parametrize("hidden", [False, True])
-# Blocks, steps, horizons, nodes: none, one, odd, whole periods side by side, several tiles.
-SHAPES = [(0, 2, 1, 3), (2, 0, 1, 3), (1, 1, 1, 1), (3, 5, 2, 7), (1, 70, 1, 1), (2, 3, 3, 101), (2, 1, 1, 1100)]
+# Steps, horizons, nodes: none, one, odd, whole periods side by side, several tiles.
+SHAPES = [(0, 1, 3), (5, 0, 3), (5, 2, 0), (1, 1, 1), (15, 2, 7), (70, 1, 1), (6, 3, 101), (2, 1, 1100)]
+# The number of the first step, and the length of blocks by horizon and by node.
+BLOCKS = [(0, 1, 1), (0, 5, 5), (0, 5, 100), (3, 4, 8), (10**15, 2, 6)]
 WIDTHS = np.array([0.5, 2.0])
 TERMS = 13
 ALL = (1 << TERMS) - 1
@@ -48,15 +50,19 @@ def of_cell(y, mean, std):
 
 
 @cache
-def by_hand(shape, dtype, hidden, place):
-    """Sums and counts by (block, horizon) and (place, node), and the sums of absolute values."""
+def by_hand(shape, dtype, hidden, blocks):
+    """Sums and counts by (block, horizon) and (block, node), and the sums of absolute values."""
     y, mean, std, mask = drawn(shape, dtype, hidden)
-    sizes = (shape[0], shape[2]), (max(place, default=-1) + 1, shape[3])
+    first, *lengths = blocks
+    block, place = ([(first + step) // length - first // length for step in range(shape[0])] for length in lengths)
+    sizes = (max(block, default=-1) + 1, shape[1]), (max(place, default=-1) + 1, shape[2])
     found = [[np.full((*size, 14), Fraction(0)), np.zeros((*size, 14)), np.zeros((*size, 5), int)] for size in sizes]
     for cell in np.ndindex(shape):
         if mask is None or mask[cell]:
             terms, counts = of_cell(*(float(array[cell]) for array in (y, mean, std)))
-            for (sums, scale, tally), at in zip(found, ((cell[0], cell[2]), (place[cell[0]], cell[3])), strict=True):
+            for (sums, scale, tally), at in zip(
+                found, ((block[cell[0]], cell[1]), (place[cell[0]], cell[2])), strict=True
+            ):
                 sums[at] += terms
                 scale[at] += np.abs(np.array(terms, float))
                 tally[at] += counts
@@ -67,13 +73,10 @@ def by_hand(shape, dtype, hidden, place):
 @HIDDEN
 @DTYPES
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("shared", [False, True])
-def test_error_sums(shape, dtype, hidden, shared, threads):
-    place = np.zeros(shape[0], np.int64) if shared else np.arange(shape[0])
-    found = _core.error_sums(*drawn(shape, dtype, hidden), ALL, WIDTHS, place, threads=threads)
-    for (high, low, counts), (sums, scale, tally) in zip(
-        found, by_hand(shape, dtype, hidden, tuple(place.tolist())), strict=True
-    ):
+@pytest.mark.parametrize("blocks", BLOCKS)
+def test_error_sums(shape, dtype, hidden, blocks, threads):
+    found = _core.error_sums(*drawn(shape, dtype, hidden), ALL, WIDTHS, *blocks, threads=threads)
+    for (high, low, counts), (sums, scale, tally) in zip(found, by_hand(shape, dtype, hidden, blocks), strict=True):
         np.testing.assert_array_equal(counts.swapaxes(1, 2), tally)
         sums = sums.copy()
         sums[..., 10] += tally[..., 0] * Fraction(log(2 * pi) / 2)
@@ -88,15 +91,15 @@ def test_error_sums(shape, dtype, hidden, shared, threads):
 @DTYPES
 def test_any_number_of_threads_has_the_same_bits(dtype, hidden):
     """Several chunks of time and of nodes."""
-    for shape in ((9, 50, 12, 101), (1, 3000, 2, 70), (2, 3, 1, 70001)):
+    for shape in ((450, 12, 101), (3000, 2, 70), (6, 1, 70001)):
         rng = np.random.default_rng(1)
         y, mean, std = (rng.random(shape).astype(dtype) for _ in range(3))
         mask = rng.random(shape) < 0.5 if hidden else None
-        for place in (np.zeros(shape[0], np.int64), np.arange(shape[0])):
+        for blocks in ((0, 50, 5000), (2, 1, 1)):
             one, *others = (
                 [part.tobytes() for side in found for part in side]
                 for found in (
-                    _core.error_sums(y, mean, std, mask, ALL, WIDTHS, place, threads=threads) for threads in (1, 2, 5)
+                    _core.error_sums(y, mean, std, mask, ALL, WIDTHS, *blocks, threads=threads) for threads in (1, 2, 5)
                 )
             )
             assert all(other == one for other in others)
@@ -105,9 +108,9 @@ def test_any_number_of_threads_has_the_same_bits(dtype, hidden):
 @THREADS
 def test_long_series_lose_nothing(threads):
     """Truths far from 0, in several chunks; the sum of squares is good enough for a variance."""
-    y = 1e8 + np.random.default_rng(2).random((1, 600_000, 1, 1))
+    y = 1e8 + np.random.default_rng(2).random((600_000, 1, 1))
     (high, low, _), _ = _core.error_sums(
-        y, y - 0.25, None, None, 0b11011, np.zeros(0), np.zeros(1, np.int64), threads=threads
+        y, y - 0.25, None, None, 0b11011, np.zeros(0), 0, y.size, y.size, threads=threads
     )
     total, squares = (Fraction(high[0, k, 0]) + Fraction(low[0, k, 0]) for k in (2, 3))
     assert float(squares / y.size - (total / y.size) ** 2) == pytest.approx(float(y.var()), rel=1e-9)
@@ -118,9 +121,9 @@ def test_long_series_lose_nothing(threads):
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("which", [0, 1])
 def test_what_is_no_number_shows(dtype, bad, which):
-    cells = [array.copy() for array in drawn((3, 5, 2, 7), dtype, False)[:3]]
-    cells[which][1, 2, 0, 3] = bad
-    by_horizon, by_node = _core.error_sums(*cells, None, ALL, WIDTHS, np.zeros(3, np.int64))
+    cells = [array.copy() for array in drawn((15, 2, 7), dtype, False)[:3]]
+    cells[which][7, 0, 3] = bad
+    by_horizon, by_node = _core.error_sums(*cells, None, ALL, WIDTHS, 0, 5, 15)
     finite = np.isfinite(by_horizon[0])[:, [0, 1, 10, 11]].all(axis=1)
     assert finite.tolist() == [[True, True], [False, True], [True, True]]
     assert np.isfinite(by_node[0])[0, [0, 1, 10, 11]].all(axis=0).tolist() == [node != 3 for node in range(7)]
@@ -128,8 +131,8 @@ def test_what_is_no_number_shows(dtype, bad, which):
 
 @pytest.mark.parametrize("std", [5e-324, 1e-310, 2.0**-1022, 1e-5, 1.0, 1e200, 1.7e308, 0.0, -1.0, np.nan, np.inf])
 def test_any_standard_deviation(std):
-    cell, none = np.zeros((1, 1, 1, 1)), np.zeros(0)
-    (high, _, counts), _ = _core.error_sums(cell, cell, cell + std, None, 0b110000000000, none, np.zeros(1, np.int64))
+    cell = np.zeros((1, 1, 1))
+    (high, _, counts), _ = _core.error_sums(cell, cell, cell + std, None, 0b110000000000, np.zeros(0), 0, 1, 1)
     sound = isfinite(std) and std > 0
     assert counts[0, 2, 0] == (not sound)
     if sound:
@@ -158,26 +161,27 @@ def test_grouped_sums_show_what_is_no_number():
 
 
 def test_refusals():
-    y, place, none = np.zeros((2, 3, 1, 4)), np.zeros(2, np.int64), np.zeros(0)
+    y, none = np.zeros((6, 1, 4)), np.zeros(0)
     for arguments in (
-        (y[..., ::2], y[..., ::2], None, None, 3, none, place),  # strides
-        (y, y.astype("f4"), None, None, 3, none, place),
-        (y, y.astype(">f8"), None, None, 3, none, place),
-        (y.astype("f2"), y.astype("f2"), None, None, 3, none, place),
-        (y[0], y[0], None, None, 3, none, place),
-        (y, y, None, y, 3, none, place),  # a mask of floats
+        (y[..., ::2], y[..., ::2], None, None, 3, none),  # strides
+        (y, y.astype("f4"), None, None, 3, none),
+        (y, y.astype(">f8"), None, None, 3, none),
+        (y.astype("f2"), y.astype("f2"), None, None, 3, none),
+        (y[0], y[0], None, None, 3, none),
+        (y, y, None, y, 3, none),  # a mask of floats
     ):
         with pytest.raises(TypeError):
-            _core.error_sums(*arguments)
+            _core.error_sums(*arguments, 0, 1, 1)
     for arguments, message in (
-        ((y, y[:1].copy(), None, None, 3, none, place), "differ in shape"),
-        ((y, y, None, np.ones((2, 3, 1, 5), bool), 3, none, place), "differ in shape"),
-        ((y, y, None, None, 3, none, place[:1]), "each block has a place"),
-        ((y, y, None, None, 3, none, np.array([0, 2])), "at index 1"),
-        ((y, y, None, None, 3, none, np.array([1, 0])), "at index 0"),
-        ((y, y, None, None, 1 << 10, none, place), "need a std"),
-        ((y, y, None, None, 3, np.ones(1), place), "need a std"),
-        ((y, y, y, None, 1 << 13, none, place), "no such sum"),
+        ((y, y[:1].copy(), None, None, 3, none, 0, 1, 1), "differ in shape"),
+        ((y, y, None, np.ones((6, 1, 5), bool), 3, none, 0, 1, 1), "differ in shape"),
+        ((y, y, None, None, 3, none, -1, 1, 1), "from 0 on"),
+        ((y, y, None, None, 3, none, 2**62, 1, 1), "from 0 on"),
+        ((y, y, None, None, 3, none, 0, 0, 0), "multiple of length"),
+        ((y, y, None, None, 3, none, 0, 2, 3), "multiple of length"),
+        ((y, y, None, None, 1 << 10, none, 0, 1, 1), "need a std"),
+        ((y, y, None, None, 3, np.ones(1), 0, 1, 1), "need a std"),
+        ((y, y, y, None, 1 << 13, none, 0, 1, 1), "no such sum"),
     ):
         with pytest.raises(ValueError, match=message):
             _core.error_sums(*arguments)
@@ -186,16 +190,96 @@ def test_refusals():
             _core.grouped_sums(np.zeros((1, 2)), group, 2)
     with pytest.raises(ValueError, match="differ in length"):
         _core.grouped_sums(np.zeros((1, 3)), np.array([0, 1]), 2)
-    cells = y.reshape(6, 1, 4)
-    with pytest.raises(ValueError, match="whole number of blocks"):
-        _core.add_positions(
-            cells, cells, cells, None, np.array([1.0]), np.zeros((4, 1, 2), int), np.zeros((4, 2), "i4")
-        )
-    with pytest.raises(ValueError, match="must rise"):
-        _core.add_positions(
-            cells, cells, cells, None, np.array([1.0, 0.0]), np.zeros((1, 1, 3), int), np.zeros((4, 3), "i4")
-        )
-    with pytest.raises(ValueError, match="do not fit"):
-        _core.add_positions(
-            cells, cells, cells, None, np.array([1.0]), np.zeros((1, 1, 3), int), np.zeros((4, 3), "i4")
-        )
+    for edges, length, message in ((np.ones(1), 0, "multiple of length"), (np.array([1.0, 0.0]), 1, "must rise")):
+        with pytest.raises(ValueError, match=message):
+            _core.positions(y, y, y, None, edges, 0, length)
+    with pytest.raises(ValueError, match="must rise, from one on"):
+        _core.positions(y, y, y, None, none, 0, 1)
+
+
+# ---- positions and ensembles
+
+
+@THREADS
+@HIDDEN
+@DTYPES
+@pytest.mark.parametrize("shape", [(0, 2, 3), (1, 1, 1), (15, 2, 7), (9, 3, 301)])
+@pytest.mark.parametrize("edges", [[0.0], [-1.0, -1.0, 0.5], np.linspace(-2, 2, 99), [-1e9, 0.0, 1e-9, 1e9]])
+def test_positions(shape, dtype, hidden, edges, threads):
+    y, mean, std, mask = drawn(shape, dtype, hidden)
+    edges = np.array(edges)
+    by_horizon, by_node = _core.positions(y, mean, std, mask, edges, 3, 4, threads=threads)
+    expected = np.zeros((-(-(3 + shape[0]) // 4) if shape[0] else 0, shape[1], len(edges) + 1), int)
+    of_nodes = np.zeros((shape[2], len(edges) + 1), int)
+    for step, horizon, node in np.argwhere(np.ones(shape, bool) if mask is None else mask).tolist():
+        z = (float(y[step, horizon, node]) - float(mean[step, horizon, node])) / float(std[step, horizon, node])
+        place = sum(edge < z for edge in edges.tolist())
+        expected[(3 + step) // 4, horizon, place] += 1
+        of_nodes[node, place] += 1
+    np.testing.assert_array_equal(by_horizon, expected)
+    np.testing.assert_array_equal(by_node, of_nodes)
+
+
+def test_positions_of_what_is_no_number():
+    """NaN is above all edges, and so is +inf."""
+    y = np.array([np.nan, np.inf, -np.inf, 0.0]).reshape(1, 1, 4)
+    by_horizon, _ = _core.positions(y, np.zeros_like(y), np.ones_like(y), None, np.array([-1.0, 1.0]), 0, 1)
+    assert by_horizon[0, 0].tolist() == [1, 1, 2]
+
+
+@THREADS
+@DTYPES
+@pytest.mark.parametrize(
+    ("cells", "count"), [(0, 2), (1, 2), (5, 3), (300, 10), (17, 50), (700, 64), (3, 257), (2, 1500)]
+)
+def test_ensembles(cells, count, dtype, threads):
+    """Against the definitions: sorted members, distances of all pairs, counts."""
+    rng = np.random.default_rng(count)
+    members = rng.choice([-0.0, 0.0, 1.5, *rng.standard_normal(count)], (cells, count)).astype(dtype)
+    y = rng.choice([0.0, 1.5, 0.3], cells).astype(dtype)
+    members.flags.writeable = y.flags.writeable = False
+    places = np.array([0.0, count - 1, (count - 1) / 3, count / 2 - 0.5])
+    away, apart, quantiles = _core.member_scores(y, members, places, threads=threads)
+    below, equal = _core.member_ranks(y, members, threads=threads)
+    means = _core.member_means(members, threads=threads)
+    for cell in range(cells):
+        truth, own = float(y[cell]), sorted(members[cell].tolist())
+        assert means[cell] == float(sum(map(Fraction, own))) / count
+        assert below[cell] == sum(member < truth for member in own)
+        assert equal[cell] == own.count(truth)
+        assert away[cell] == pytest.approx(sum(abs(member - truth) for member in own) / count, rel=1e-14, abs=1e-300)
+        pairs = sum(abs(Fraction(one) - Fraction(two)) for at, one in enumerate(own[:300]) for two in own[:at])
+        if count <= 300:
+            assert apart[cell] == pytest.approx(float(pairs), rel=1e-12, abs=1e-12)
+        for place, found in zip(places.tolist(), quantiles[:, cell].tolist(), strict=True):
+            before = min(int(place), count - 2)
+            rest = place - before
+            assert found == pytest.approx(own[before] + rest * (own[before + 1] - own[before]), rel=1e-14, abs=1e-15)
+
+
+@DTYPES
+def test_ensembles_show_what_is_no_number(dtype):
+    members = np.random.default_rng(0).random((4, 5)).astype(dtype)
+    members[1, 2], members[2, 0] = np.nan, np.inf
+    for count in (5, 1100):  # of many members, too
+        wide = np.concatenate([members, np.ones((4, count - 5), dtype)], axis=1)
+        away, *_ = _core.member_scores(np.zeros(4, dtype), wide, np.zeros(0))
+        assert np.isfinite(away).tolist() == [True, False, False, True]
+        assert np.isfinite(_core.member_means(wide)).tolist() == [True, False, False, True]
+
+
+def test_refusals_of_ensembles():
+    y, members, none = np.zeros(3), np.zeros((3, 4)), np.zeros(0)
+    for arguments, message in (
+        ((y[:2].copy(), members, none), "differ in length"),
+        ((y, members[:, :1].copy(), none), "from 2"),
+        ((y, members, np.array([-0.1])), "places are"),
+        ((y, members, np.array([3.1])), "places are"),
+        ((y, members, np.array([np.nan])), "places are"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            _core.member_scores(*arguments)
+    with pytest.raises(ValueError, match="differ in length"):
+        _core.member_ranks(y[:2].copy(), members)
+    with pytest.raises(TypeError):
+        _core.member_scores(y, members.astype("f4"), none)

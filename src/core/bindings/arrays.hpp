@@ -47,9 +47,6 @@ using In = Aligned<nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::c
 // Of any number of dimensions.
 template <class T>
 using AnyIn = Aligned<nb::ndarray<const T, nb::c_contig, nb::device::cpu>>;
-// Of any number of dimensions, to be written to.
-template <class T>
-using Added = Aligned<nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu>>;
 
 [[noreturn]] inline void refuse(const std::string& message) { throw std::invalid_argument(message); }
 inline void require(bool holds, const char* message) {

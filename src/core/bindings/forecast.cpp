@@ -1,4 +1,7 @@
+#include "../ensembles.hpp"
 #include "../forecast.hpp"
+
+#include <array>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
@@ -31,40 +34,78 @@ Forecasts<T> forecasts_of(const In<T, N>& y, const In<T, N>& mean, const std::op
   return {y.data(), mean.data(), std ? std->data() : nullptr, mask ? mask->data() : nullptr, 0, nullptr, 0};
 }
 
+// Blocks of `length` steps, in time; those by node are `node_length` long.
+Grid grid_of(const std::array<i64, 3>& shape, i64 first, i64 length, i64 node_length) {
+  require(first >= 0 && first < (i64(1) << 61), "first is the number of a step, from 0 on");
+  require(length > 0 && node_length > 0 && node_length < (i64(1) << 61) && node_length % length == 0,
+          "node_length is a multiple of length, which is 1 or more");
+  return {shape[0], shape[1], shape[2], first, length, node_length};
+}
+
 template <class T>
-nb::tuple errors(const In<T, 4>& y, const In<T, 4>& mean, const std::optional<In<T, 4>>& std,
-                 const std::optional<In<bool, 4>>& mask, u32 asked, const In<double, 1>& widths,
-                 const In<i64, 1>& place, int threads) {
-  Forecasts<T> of = forecasts_of<T, 4>(y, mean, std, mask);
+nb::tuple errors(const In<T, 3>& y, const In<T, 3>& mean, const std::optional<In<T, 3>>& std,
+                 const std::optional<In<bool, 3>>& mask, u32 asked, const In<double, 1>& widths, i64 first, i64 length,
+                 i64 node_length, int threads) {
+  Forecasts<T> of = forecasts_of<T, 3>(y, mean, std, mask);
   of.asked = asked, of.widths = widths.data(), of.levels = i64(widths.shape(0));
   require(asked >> (static_cast<int>(Term::over) + 1) == 0, "no such sum");
   require(std || (asked >> static_cast<int>(Term::std) == 0 && !of.levels), "these sums need a std");
-  const Grid grid{i64(y.shape(0)), i64(y.shape(1)), i64(y.shape(2)), i64(y.shape(3)), place.data()};
-  require(i64(place.shape(0)) == grid.blocks, "each block has a place");
-  for (i64 block = 0; block < grid.blocks; block++) {
-    const i64 before = block ? grid.place[block - 1] : 0;
-    if (grid.place[block] == before || (block && grid.place[block] == before + 1)) continue;
-    refuse("places are 0, 1, 2 and so on, and do not fall: not so at index " + std::to_string(block));
-  }
-  Found by_horizon(grid.blocks, of.sums(), of.counts(), grid.horizons);
+  const Grid grid = grid_of({i64(y.shape(0)), i64(y.shape(1)), i64(y.shape(2))}, first, length, node_length);
+  Found by_horizon(grid.blocks(), of.sums(), of.counts(), grid.horizons);
   Found by_node(grid.places(), of.sums(), of.counts(), grid.nodes);
   compute([&] { error_sums(of, grid, by_horizon.totals(), by_node.totals(), threads); });
   return nb::make_tuple(by_horizon.arrays(), by_node.arrays());
 }
 
 template <class T>
-void positions(const In<T, 3>& y, const In<T, 3>& mean, const In<T, 3>& std, const std::optional<In<bool, 3>>& mask,
-               const In<double, 1>& edges, Added<i64>& by_horizon, Added<i32>& by_node) {
-  require(by_horizon.ndim() == 3 && by_node.ndim() == 2, "counts are (block, horizon, bin) and (node, bin)");
+nb::tuple positions(const In<T, 3>& y, const In<T, 3>& mean, const In<T, 3>& std,
+                    const std::optional<In<bool, 3>>& mask, const In<double, 1>& edges, i64 first, i64 length,
+                    int threads) {
   const Forecasts<T> of = forecasts_of<T, 3>(y, mean, std, mask);
-  const i64 steps = i64(y.shape(0)), blocks = i64(by_horizon.shape(0)), count = i64(edges.shape(0));
-  require(blocks > 0 && steps % blocks == 0, "the steps are no whole number of blocks");
-  const Grid grid{blocks, steps / blocks, i64(y.shape(1)), i64(y.shape(2)), nullptr};
-  require(count > 0 && std::is_sorted(edges.data(), edges.data() + count), "edges must rise, from one on");
-  require(i64(by_horizon.shape(1)) == grid.horizons && i64(by_horizon.shape(2)) == count + 1 &&
-              i64(by_node.shape(0)) == grid.nodes && i64(by_node.shape(1)) == count + 1,
-          "counts do not fit the cells and edges");
-  compute([&] { add_positions(of, grid, edges.data(), count, by_horizon.data(), by_node.data()); });
+  const i64 count = i64(edges.shape(0)), bins = count + 1;
+  const Grid grid = grid_of({i64(y.shape(0)), i64(y.shape(1)), i64(y.shape(2))}, first, length, length);
+  require(count > 0 && count < INT32_MAX && std::is_sorted(edges.data(), edges.data() + count),
+          "edges must rise, from one on");
+  require(grid.steps < INT32_MAX / std::max<i64>(grid.horizons, 1), "a node has more than 2**31 - 1 cells");
+  Out<i64> by_horizon({grid.blocks(), grid.horizons, bins});
+  Out<i32> by_node({grid.nodes, bins});
+  std::fill_n(by_horizon.data(), grid.blocks() * grid.horizons * bins, 0);
+  std::fill_n(by_node.data(), grid.nodes * bins, 0);
+  compute([&] { add_positions(of, grid, edges.data(), count, by_horizon.data(), by_node.data(), threads); });
+  return nb::make_tuple(by_horizon.array(), by_node.array());
+}
+
+template <class T>
+nb::object means(const In<T, 2>& members, int threads) {
+  const i64 cells = i64(members.shape(0)), count = i64(members.shape(1));
+  Out<double> found({cells});
+  compute([&] { member_means(members.data(), cells, count, found.data(), threads); });
+  return found.array();
+}
+
+template <class T>
+nb::tuple ranks(const In<T, 1>& y, const In<T, 2>& members, int threads) {
+  const i64 cells = i64(members.shape(0)), count = i64(members.shape(1));
+  require(i64(y.shape(0)) == cells, "y and members differ in length");
+  require(count < INT32_MAX, "a cell has more than 2**31 - 1 members");
+  Out<i32> below({cells}), equal({cells});
+  compute([&] { member_ranks(y.data(), members.data(), cells, count, below.data(), equal.data(), threads); });
+  return nb::make_tuple(below.array(), equal.array());
+}
+
+template <class T>
+nb::tuple scores(const In<T, 1>& y, const In<T, 2>& members, const In<double, 1>& places, int threads) {
+  const i64 cells = i64(members.shape(0)), count = i64(members.shape(1)), place_count = i64(places.shape(0));
+  require(i64(y.shape(0)) == cells, "y and members differ in length");
+  require(count > 1 && count < INT32_MAX / 2, "a cell has from 2 to 2**30 members");
+  for (i64 place = 0; place < place_count; place++) {
+    const double at = places.data()[place];
+    require(at >= 0 && at <= double(count - 1), "places are from 0 to the number of members less one");
+  }
+  Out<double> away({cells}), apart({cells}), quantiles({place_count, cells});
+  const MemberScores to{away.data(), apart.data(), places.data(), place_count, quantiles.data()};
+  compute([&] { member_scores(y.data(), members.data(), cells, count, to, threads); });
+  return nb::make_tuple(away.array(), apart.array(), quantiles.array());
 }
 
 nb::tuple by_group(const In<double, 2>& values, const In<i64, 1>& group, i64 groups) {
@@ -81,9 +122,12 @@ nb::tuple by_group(const In<double, 2>& values, const In<i64, 1>& group, i64 gro
 void bind_forecast(nb::module_& module) {
   each_type<float, double>([&]<class T>() {
     module.def("error_sums", &errors<T>, "y"_a, "mean"_a, "std"_a.none(), "mask"_a.none(), "asked"_a, "widths"_a,
-               "place"_a, "threads"_a = 1);
-    module.def("add_positions", &positions<T>, "y"_a, "mean"_a, "std"_a, "mask"_a.none(), "edges"_a, "by_horizon"_a,
-               "by_node"_a);
+               "first"_a, "length"_a, "node_length"_a, "threads"_a = 1);
+    module.def("positions", &positions<T>, "y"_a, "mean"_a, "std"_a, "mask"_a.none(), "edges"_a, "first"_a, "length"_a,
+               "threads"_a = 1);
+    module.def("member_means", &means<T>, "members"_a, "threads"_a = 1);
+    module.def("member_ranks", &ranks<T>, "y"_a, "members"_a, "threads"_a = 1);
+    module.def("member_scores", &scores<T>, "y"_a, "members"_a, "places"_a, "threads"_a = 1);
   });
   module.def("grouped_sums", &by_group, "values"_a, "group"_a, "groups"_a);
 }

@@ -10,8 +10,9 @@ import numpy as np
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.types import Floats, Ints
+from graphgauge.core.types import Floats
 from graphgauge.forecasting.design import Design
+from graphgauge.forecasting.measure import Frame
 from graphgauge.forecasting.sample import Sample
 
 Totals = tuple[Floats, Floats, Floats]
@@ -30,17 +31,14 @@ def of_one_type(arrays: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tensor.to(kind).contiguous() for name, tensor in tensors.items()}
 
 
-def kernel(sample: Sample, design: Design, shape: tuple[int, ...], place: Ints) -> tuple[Totals, Totals]:
+def error_sums(sample: Sample, design: Design, frame: Frame) -> tuple[Totals, Totals]:
     """The sums of `_core.error_sums`, (block, quantity, group): high parts, low parts and counts."""
     torch = need("torch", "a tensor")
-
-    def part(array: Any) -> Any:
-        return None if array is None else array.reshape(shape)
+    seen = torch.ones_like(sample.y, dtype=torch.bool) if sample.mask is None else sample.mask
 
     def of(array: Any) -> Any:
-        return torch.where(seen, part(array), 0).to(torch.float64)
+        return torch.where(seen, array, 0).to(torch.float64)
 
-    seen = torch.ones(shape, dtype=torch.bool, device=sample.y.device) if sample.mask is None else part(sample.mask)
     y = of(sample.y)
     f = y if sample.mean is None else of(sample.mean)
     e = f - y
@@ -52,7 +50,7 @@ def kernel(sample: Sample, design: Design, shape: tuple[int, ...], place: Ints) 
     if sample.std is None:
         counts.append(torch.zeros_like(seen))
     else:
-        given = part(sample.std).to(torch.float64)
+        given = sample.std.to(torch.float64)
         std = torch.where(seen, given, 1.0)
         counts.append(seen & ~((given > 0) & (given < math.inf)))
         z = e / std
@@ -71,18 +69,19 @@ def kernel(sample: Sample, design: Design, shape: tuple[int, ...], place: Ints) 
         names += [f"over_{level:g}" for level in design.half_widths]
     sums = torch.stack([columns[name] for name in names])
     known = torch.stack(counts).to(torch.float64)
-    return _by_group(sums, known, place, by_node=False), _by_group(sums, known, place, by_node=True)
+    return _by_group(sums, known, frame, by_node=False), _by_group(sums, known, frame, by_node=True)
 
 
-def _by_group(sums: Any, counts: Any, place: Ints, *, by_node: bool) -> Totals:
-    """Sums over (quantity, block, step, horizon, node), of blocks of one place as one by node."""
-    high, whole = (each.sum(dim=(2, 3) if by_node else (2, 4)).movedim(0, 1).cpu().numpy() for each in (sums, counts))
-    if by_node:
-        places = int(place[-1]) + 1 if len(place) else 0
-        summed = []
-        for table in (high, whole):
-            total = np.zeros((places, *table.shape[1:]))
-            np.add.at(total, place, table)
-            summed.append(total)
-        high, whole = summed
+def _by_group(sums: Any, counts: Any, frame: Frame, *, by_node: bool) -> Totals:
+    """Sums over (quantity, step, horizon, node)."""
+    blocks, shift = frame.blocks(by_node=by_node), frame.node_shift if by_node else frame.shift
+    steps = np.arange(frame.first, frame.first + frame.steps) >> shift
+    place = sums.new_tensor(steps - frame.first // (1 << shift)).long()
+
+    def added(values: Any) -> Floats:
+        of_steps = values.sum(dim=2 if by_node else 3)
+        total = of_steps.new_zeros(len(values), len(blocks), of_steps.shape[2]).index_add(1, place, of_steps)
+        return np.asarray(total.movedim(0, 1).cpu().numpy())
+
+    high, whole = added(sums), added(counts)
     return high, np.zeros(high.shape), whole

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -43,9 +43,10 @@ class Sums:
 
 @dataclass(frozen=True)
 class Frame:
-    """Where in time a sample is: the first step, and the length of blocks by horizon and by node, as powers of 2."""
+    """Where in time a sample is: its first step, its steps, and the length of blocks by horizon and by node."""
 
     first: int
+    steps: int
     shift: int
     node_shift: int
 
@@ -53,18 +54,12 @@ class Frame:
     def of(cls, sample: Sample, first: int) -> Frame:
         steps, horizons, nodes = sample.shape
         shift = shift_for(first, steps, time_blocks(horizons, nodes))
-        return cls(first, shift, max(shift, shift_for(first, steps, most_blocks(nodes, FEW_BLOCKS))))
+        return cls(first, steps, shift, max(shift, shift_for(first, steps, most_blocks(nodes, FEW_BLOCKS))))
 
-    def pieces(self, steps: int) -> Iterator[tuple[slice, Ints]]:
-        """Steps in whole blocks, or in part of one, with the numbers of these blocks."""
-        length, step = 1 << self.shift, 0
-        while step < steps:
-            block = (self.first + step) >> self.shift
-            to_edge = length - (self.first + step) % length
-            whole = (steps - step) // length if to_edge == length else 0
-            size = whole * length or min(to_edge, steps - step)
-            yield slice(step, step + size), np.arange(block, block + max(whole, 1))
-            step += size
+    def blocks(self, *, by_node: bool = False) -> Ints:
+        """The numbers of the blocks that have its steps; a block is 2**shift steps."""
+        shift = self.node_shift if by_node else self.shift
+        return np.arange(self.first >> shift, ((self.first + self.steps - 1) >> shift) + 1 if self.steps else 0)
 
 
 def measure(
@@ -107,29 +102,13 @@ def _at(table: Table, other: Table) -> Table:
 
 
 def _error_tables(sample: Sample, design: Design, frame: Frame) -> tuple[Table, Table]:
-    if sample.on_device:
-        from graphgauge.forecasting.device import kernel
-    else:
-        kernel = _kernel
-    steps, horizons, nodes = sample.shape
-    names = quantities(design)
-    sides: list[list[Table]] = [[Table.empty(names, horizons)], [Table.empty(names, nodes)]]
-    for piece, blocks in frame.pieces(steps):
-        part = sample if piece == slice(0, steps) else sample.steps(piece)
-        node_blocks = blocks >> (frame.node_shift - frame.shift)
-        place, node_blocks = node_blocks - node_blocks[0], np.arange(node_blocks[0], node_blocks[-1] + 1)
-        shape = (len(blocks), part.shape[0] // len(blocks), horizons, nodes)
-        totals = kernel(part, design, shape, place)
-        for side, at, shift, (high, low, counts) in zip(
-            sides, (blocks, node_blocks), (frame.shift, frame.node_shift), totals, strict=True
-        ):
-            whole = counts.astype(np.float64)
-            parts = np.concatenate([high, whole], axis=1), np.concatenate([low, np.zeros(whole.shape)], axis=1)
-            side.append(Table(names, at, shift, *parts))
-    by_horizon, by_node = (
-        parts[1] if len(parts) == 2 else reduce(lambda one, two: one.merged(two, 1 << 62), parts) for parts in sides
-    )
-    return by_horizon, by_node
+    names, tables = quantities(design), []
+    for by_node, (high, low, counts) in enumerate(error_sums(sample, design, frame)):
+        whole = counts.astype(np.float64)
+        parts = np.concatenate([high, whole], axis=1), np.concatenate([low, np.zeros(whole.shape)], axis=1)
+        at, shift = frame.blocks(by_node=bool(by_node)), frame.node_shift if by_node else frame.shift
+        tables.append(Table(names, at, shift, *parts))
+    return tables[0], tables[1]
 
 
 def quantities(design: Design) -> tuple[str, ...]:
@@ -140,22 +119,29 @@ def quantities(design: Design) -> tuple[str, ...]:
     return (*sums, *over, *_COUNTS, *(f"inside_{level}" for level in levels))
 
 
-def _kernel(sample: Sample, design: Design, shape: tuple[int, ...], place: Ints, threads: int | None = None) -> Any:
+def error_sums(sample: Sample, design: Design, frame: Frame) -> Any:
+    """The compiled sums by block and horizon, and by block and node: high parts, low parts and counts."""
+    if sample.on_device:
+        from graphgauge.forecasting.device import error_sums
+
+        return error_sums(sample, design, frame)
     mean = sample.y if sample.mean is None else sample.mean
     dtype = np.result_type(sample.y, mean)  # a mean of members is of float64
 
-    def part(array: Any) -> Any:
-        return None if array is None else array.astype(dtype, copy=False).reshape(shape)
+    def of(array: Any) -> Any:
+        return None if array is None else array.astype(dtype, copy=False)
 
     return _core.error_sums(
-        part(sample.y),
-        part(mean),
-        part(sample.std),
-        None if sample.mask is None else sample.mask.reshape(shape),
+        of(sample.y),
+        of(mean),
+        of(sample.std),
+        sample.mask,
         design.asked,
         np.array(list(design.half_widths.values()), np.float64),
-        place.astype(np.int64),
-        threads=threads or threads_for(sample.cells),
+        frame.first,
+        1 << frame.shift,
+        1 << frame.node_shift,
+        threads=threads_for(sample.cells),
     )
 
 
@@ -187,9 +173,9 @@ def _errors_of_cells(part: Sample, design: Design) -> dict[str, Floats]:
     for first in range(0, n, _CELLS):
         some = slice(first, first + _CELLS)
         size = min(n - first, _CELLS)
-        y, mean, std = (None if each is None else each[some] for each in (part.y, part.mean, part.std))
-        few, place = Sample((size, 1, 1), y, mean, std), np.zeros(size, np.int64)
-        (high, low, counts), _ = _kernel(few, design, (size, 1, 1, 1), place, threads=1)
+        cells = (None if each is None else each[some].reshape(size, 1, 1) for each in (part.y, part.mean, part.std))
+        few = Sample((size, 1, 1), *cells)
+        (high, low, counts), _ = error_sums(few, design, Frame(0, size, 0, 0))
         values[:, some] = np.concatenate([high + low, counts], axis=1)[..., 0].T
     return dict(zip(names, values, strict=True))
 
@@ -215,10 +201,7 @@ def _columns(part: Sample, design: Design, naive: Floats | None) -> dict[str, An
                 if at is not None
             }
         elif part.members is not None:
-            ordered = np.sort(part.members, axis=1)
-            if "crps" in design.parts:
-                columns["crps"], columns["crps_fair"] = ensemble_scores(y, ordered)
-            ends = {level: central(ordered, level) for level in design.bounded}
+            columns["crps"], columns["crps_fair"], ends = ensemble_scores(part, design.bounded)
         elif part.std is not None and "msis" in design.parts and naive is not None:
             mean, std = part.mean.astype(np.float64), part.std.astype(np.float64)
             ends = {level: (mean - z * std, mean + z * std) for level, z in design.half_widths.items()}
@@ -250,32 +233,20 @@ def _scaled(part: Sample, naive: Floats, scores: Mapping[float, Floats]) -> dict
     return columns | {f"msis_{level:g}": over(score, by) for level, score in scores.items()}
 
 
-def ensemble_scores(y: Floats, ordered: AnyArray) -> tuple[Floats, Floats]:
-    """The CRPS of sorted members (n, m) for truths (n): of their distribution, and fair, for members that are draws.
+def ensemble_scores(part: Sample, levels: Iterable[float]) -> tuple[Floats, Floats, dict[float, tuple[Floats, Floats]]]:
+    """The CRPS of each cell's members as they are, and as draws (fair); the ends of the central intervals.
 
     The mean distance of a member to the truth less half the mean distance of two members: of any two, or of two
-    different ones (Ferro 2014). In the sum over pairs a member counts by how many are below it less how many above.
+    different ones (Ferro 2014). The ends of an interval are at places p·(m + 1) among the m sorted members: a truth
+    that is exchangeable with them is between with that probability, for any m.
     """
-    members = ordered.shape[1]
-    distance = ordered.astype(np.float64) - y[:, np.newaxis]
-    # Products by BLAS would depend on the place of a row.
-    apart = np.einsum("nm,m->n", distance, 2.0 * np.arange(members) - (members - 1))
-    away = np.abs(distance, out=distance).sum(axis=1) / members
-    return away - apart / (members * members), away - apart / (members * (members - 1))
-
-
-def central(ordered: AnyArray, level: float) -> tuple[Floats, Floats]:
-    """The ends of the central interval of sorted members (n, m), at places p·(m + 1).
-
-    A truth that is exchangeable with the members is between them with that probability, for any number of members.
-    """
-    ends = []
-    for share in ((1 - level) / 2, (1 + level) / 2):
-        place = min(max(share * (ordered.shape[1] + 1) - 1, 0.0), ordered.shape[1] - 1.0)
-        before = min(int(place + 1e-9), ordered.shape[1] - 2)
-        low, high = (ordered[:, at].astype(np.float64) for at in (before, before + 1))
-        ends.append(low + (place - before) * (high - low))
-    return ends[0], ends[1]
+    assert part.members is not None
+    members, known = part.members.shape[1], list(levels)
+    shares = [(1 + side * level) / 2 for level in known for side in (-1, 1)]
+    places = np.array([min(max(share * (members + 1) - 1, 0.0), members - 1.0) for share in shares])
+    away, apart, ends = _core.member_scores(part.y, part.members, places, threads=threads_for(part.members.size))
+    fair = away - apart / (members * (members - 1))
+    return away - apart / members**2, fair, {level: (ends[2 * at], ends[2 * at + 1]) for at, level in enumerate(known)}
 
 
 # ---- refusals

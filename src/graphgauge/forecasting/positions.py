@@ -13,6 +13,7 @@ from functools import cache, reduce
 import numpy as np
 
 from graphgauge import _core
+from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.forecasting.design import Design
 from graphgauge.forecasting.measure import Frame
@@ -64,17 +65,18 @@ def positions(sample: Sample, design: Design, *, first: int = 0) -> Positions:
 
 def _of_gaussians(sample: Sample, design: Design, first: int) -> Positions:
     frame = Frame.of(sample, first)
-    by_horizon, by_node = np.zeros((2, design.horizons, _GAUSSIAN)), np.zeros((design.nodes, _GAUSSIAN), np.int32)
-    parts = [_table(np.zeros(0, np.int64), frame.shift, np.zeros((2, 0, _GAUSSIAN)))]
-    for piece, blocks in frame.pieces(sample.shape[0]):
-        part = sample.steps(piece)
-        counts = np.zeros((len(blocks), design.horizons, _GAUSSIAN), np.int64)
-        if part.cells:
-            _core.add_positions(part.y, part.mean, part.std, part.mask, gaussian_edges(), counts, by_node)
-        by_horizon[0] += counts.sum(axis=0)
-        parts.append(_table(blocks, frame.shift, _whole(counts.sum(axis=1))))
-    by_block = reduce(lambda one, two: one.merged(two, 1 << 62), parts)
-    return Positions(by_block, by_horizon, _whole(by_node))
+    by_horizon, by_node = _core.positions(
+        sample.y,
+        sample.mean,
+        sample.std,
+        sample.mask,
+        gaussian_edges(),
+        first,
+        1 << frame.shift,
+        threads=threads_for(sample.cells),
+    )
+    by_block = _table(frame.blocks(), frame.shift, _whole(by_horizon.sum(axis=1)))
+    return Positions(by_block, _whole(by_horizon.sum(axis=0)), _whole(by_node))
 
 
 def _whole(counts: AnyArray) -> Floats:
@@ -90,9 +92,8 @@ def _table(at: Ints, shift: int, parts: Floats) -> Table:
 def _ranks(part: Sample) -> tuple[Ints, Ints, int]:
     """The first and the last rank that each truth may have, and their number."""
     if part.members is not None:
-        truth = part.y[:, np.newaxis]
-        less = (part.members < truth).sum(axis=1)
-        return less, less + (part.members == truth).sum(axis=1), part.members.shape[1] + 1
+        less, equal = _core.member_ranks(part.y, part.members, threads=threads_for(part.members.size))
+        return less.astype(np.int64), (less + equal).astype(np.int64), part.members.shape[1] + 1
     score = (part.y.astype(np.float64) - part.mean) / part.std
     place = np.searchsorted(gaussian_edges(), score)
     return place, place, _GAUSSIAN

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge import _core
 from graphgauge.core.arrays import as_labels, is_tensor
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import number
+from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray
 from graphgauge.forecasting.labelled import AXES, CHANNEL, WIDER
 
@@ -165,10 +167,11 @@ def point_of(arrays: Mapping[str, Any], levels: tuple[float, ...]) -> tuple[Any,
     if "quantiles" in arrays and middle is not None:
         return np.ascontiguousarray(arrays["quantiles"][..., middle]), "the median"
     if "samples" in arrays:
-        with np.errstate(invalid="ignore", over="ignore"):
-            # Sorted, so that the order of the members does not affect the last bit.
-            mean = np.sort(arrays["samples"], axis=-1).mean(axis=-1, dtype=np.float64)
-        return mean, "the members' mean"
+        members = arrays["samples"]
+        cells = members.reshape(-1, members.shape[-1])
+        return _core.member_means(cells, threads=threads_for(cells.size)).reshape(
+            members.shape[:-1]
+        ), "the members' mean"
     return None, "none"
 
 
