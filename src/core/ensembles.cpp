@@ -9,7 +9,7 @@ namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // Cells that are handled side by side, in all and in a chunk for a thread; more members than this are sorted singly.
-constexpr i64 LANES = 16;
+constexpr i64 LANES = 32;
 constexpr i64 CHUNK = 256;
 constexpr i64 MANY = 1024;
 // Standardised truths that are placed side by side, and equal steps between the outermost edges of bins.
@@ -44,7 +44,7 @@ std::vector<Pair> sorting_network(i64 count) {
 template <class T>
 GRAPHGAUGE_INLINE void sort_lanes(const std::vector<Pair>& network, T* sorted) {
   for (const Pair& pair : network) {
-    T *low = sorted + pair.low * LANES, *high = sorted + pair.high * LANES;
+    T *__restrict low = sorted + pair.low * LANES, *__restrict high = sorted + pair.high * LANES;
     for (i64 i = 0; i < LANES; i++) {
       const T one = low[i], two = high[i];
       low[i] = two < one ? two : one;
@@ -96,23 +96,29 @@ GRAPHGAUGE_CLONES void rank_cells(const double* y, const double* members, i64 ce
   rank(y, members, cells, count, below, equal);
 }
 
+// high + low += value, for numbers beside each other.
+template <class T>
+GRAPHGAUGE_INLINE void add_beside(double* __restrict high, double* __restrict low, const T* values, i64 width) {
+  for (i64 i = 0; i < width; i++) {
+    const double value = double(values[i]), sum = high[i] + value, part = sum - high[i];
+    low[i] += (high[i] - (sum - part)) + (value - part);
+    high[i] = sum;
+  }
+}
+
 template <class T>
 GRAPHGAUGE_INLINE void mean(const T* members, i64 cells, i64 count, double* means) {
   constexpr i64 BESIDE = 8;
   for (i64 cell = 0; cell < cells; cell++, members += count) {
     double high[BESIDE] = {}, low[BESIDE] = {};
-    i64 k = 0;
-    for (; k + BESIDE <= count; k += BESIDE) {
-      for (i64 i = 0; i < BESIDE; i++) {
-        const double value = double(members[k + i]), sum = high[i] + value, part = sum - high[i];
-        low[i] += (high[i] - (sum - part)) + (value - part);
-        high[i] = sum;
-      }
+    const i64 whole = count / BESIDE * BESIDE;
+    for (i64 k = 0; k < whole; k += BESIDE) add_beside(high, low, members + k, BESIDE);
+    add_beside(high, low, members + whole, count - whole);
+    for (i64 half = BESIDE / 2; half > 0; half /= 2) {
+      add_beside(high, low, high + half, half);
+      for (i64 i = 0; i < half; i++) low[i] += low[i + half];
     }
-    Sum total;
-    for (; k < count; k++) total.add(double(members[k]));
-    for (i64 i = 0; i < BESIDE; i++) total.add(Sum{high[i], low[i]});
-    means[cell] = total.value() / double(count);
+    means[cell] = (high[0] + low[0]) / double(count);
   }
 }
 GRAPHGAUGE_CLONES void mean_cells(const float* members, i64 cells, i64 count, double* means) {

@@ -173,8 +173,10 @@ def _errors_of_cells(part: Sample, design: Design) -> dict[str, Floats]:
     for first in range(0, n, _CELLS):
         some = slice(first, first + _CELLS)
         size = min(n - first, _CELLS)
-        cells = (None if each is None else each[some].reshape(size, 1, 1) for each in (part.y, part.mean, part.std))
-        few = Sample((size, 1, 1), *cells)
+        y, mean, std = (
+            None if each is None else each[some].reshape(size, 1, 1) for each in (part.y, part.mean, part.std)
+        )
+        few = Sample((size, 1, 1), y, mean, std)
         (high, low, counts), _ = error_sums(few, design, Frame(0, size, 0, 0))
         values[:, some] = np.concatenate([high + low, counts], axis=1)[..., 0].T
     return dict(zip(names, values, strict=True))
