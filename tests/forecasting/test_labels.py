@@ -233,3 +233,5 @@ def test_channels_are_not_pooled() -> None:
         assert found.by("node")["mae"][4 * place : 4 * place + 4].tolist() == own.by("node")["mae"].tolist()
     assert found.by("horizon")["horizon"].tolist() == ["no2, 1", "no2, 2", "o3, 1", "o3, 2", "pm, 1", "pm, 2"]
     assert found.gate("mae[channel=no2] < 2")
+    with pytest.raises(InputError, match="no channels"):
+        forecasting.evaluate(y[:, :, :0], f[:, :, :0], axes=axes)

@@ -102,6 +102,28 @@ class Design:
         ]
         return dict.fromkeys(reached) if self.form != "point" else {}
 
+    @property
+    def cell_samples(self) -> tuple[str, ...]:
+        """The needs of metrics that sums of cells meet."""
+        has_point, said = self.point != "none", self.form != "point"
+        return (
+            *(("errors",) if has_point else ()),
+            *((self.form,) if said else ()),
+            *(("scaled",) if self.scaled and has_point else ()),
+            *(("scaled_intervals",) if self.scaled and said else ()),
+            *(("scores",) if self.scores else ()),
+        )
+
+    def known_samples(self, *, dense: bool = True) -> tuple[str, ...]:
+        """The needs of metrics that this form of forecast meets."""
+        found = self.cell_samples
+        if self.form == "point" or self.weighted:
+            return found
+        found += ("reliability", *(("spread",) if self.form == "gaussian" else ()))
+        if self.form == "samples" and self.nodes > 1 and dense:
+            found += ("joint", *(("pairs",) if self.edges is not None else ()))
+        return found
+
     def level(self, level: float) -> float | None:
         """The level of a central interval that equals this one up to rounding."""
         return next((known for known in self.bounded if abs(known - level) < _CLOSE), None)

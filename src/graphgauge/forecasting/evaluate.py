@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from msgspec.structs import replace as changed
-
-from graphgauge.core.errors import OptionError
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.grid import Grid, column
-from graphgauge.core.items import Items
-from graphgauge.core.loop import Measured, broken_down, measure
-from graphgauge.core.metric import Metric
 from graphgauge.core.options import confidence_level, whole_number
-from graphgauge.core.registry import Chosen, select
-from graphgauge.core.result import Result
-from graphgauge.forecasting.cells import Cells
-from graphgauge.forecasting.design import Design, levels_of, parts_of
-from graphgauge.forecasting.joint import edges_of
-from graphgauge.forecasting.labelled import CHANNEL
-from graphgauge.forecasting.metrics import Percent, loss
-from graphgauge.forecasting.nodes import naive_errors, weights_of
+from graphgauge.forecasting.nodes import Extras, extras_of
+from graphgauge.forecasting.request import COVERAGE, request
+from graphgauge.forecasting.results import apart, report
 from graphgauge.forecasting.sample import Sample
-from graphgauge.forecasting.signs import every_so_often, first_steps
-from graphgauge.forecasting.totals import Extras, Totals, known_samples
+from graphgauge.forecasting.totals import Totals
 from graphgauge.protocols import under_protocols
-
-COVERAGE = (0.95,)
-_APART = "channels are not pooled, their units differ: read by('channel')"
 
 
 @under_protocols("forecasting")
@@ -145,17 +127,6 @@ def evaluate(
     return evaluate_sample(sample, extras, coverage=coverage, bins=bins, metrics=metrics, confidence=confidence)
 
 
-def extras_of(sample: Sample, *, weights: Any, history: Any, season: int, graph: Any) -> Extras:
-    """What is known of the nodes of a sample."""
-    season = whole_number("season", season, 1)
-    if season != 1 and history is None:
-        raise OptionError("season= needs history=", fix="Pass both.")
-    edges = edges_of(graph, sample.shape[2], sample.labels.get("node"))
-    if edges is not None and sample.members is None:
-        raise OptionError("graph= needs samples=", fix="Leave it out.")
-    return Extras(weights_of(weights, sample), naive_errors(history, season, sample), edges)
-
-
 def evaluate_sample(
     sample: Sample,
     extras: Extras,
@@ -167,217 +138,9 @@ def evaluate_sample(
 ) -> Evaluation:
     """`evaluate` for a sample."""
     confidence, bins = confidence_level(confidence), whole_number("bins", bins, 1)
-    if CHANNEL in sample.axes:
-        parts = [
-            evaluate_sample(part, extras, coverage=coverage, bins=bins, metrics=metrics, confidence=confidence)
-            for part in map(sample.channel, range(len(sample.y)))
-        ]
-        return _apart(dict(zip(channels_of(sample), parts, strict=True)))
+    channels = sample.channels()
+    if channels:
+        options = {"coverage": coverage, "bins": bins, "metrics": metrics, "confidence": confidence}
+        return apart({name: evaluate_sample(part, extras, **options) for name, part in channels.items()})
     asked = request(sample, extras, coverage, metrics)
     return report(Totals.of(sample, asked.design, extras), asked, bins=bins, confidence=confidence)
-
-
-def channels_of(sample: Sample) -> list[str]:
-    known = sample.labels.get(CHANNEL)
-    return [str(label) for label in (range(len(sample.y)) if known is None else known.tolist())]
-
-
-# ---- what is asked
-
-
-@dataclass(frozen=True)
-class Request:
-    """The metrics to compute, whether they were named, what is summed for them, and how the arrays were read."""
-
-    design: Design
-    chosen: list[Chosen]
-    named: frozenset[str]
-    axes: tuple[str, ...]
-    conventions: Mapping[str, str]
-
-
-def request(sample: Sample, extras: Extras, coverage: Any, metrics: Any, *, every: bool = False) -> Request:
-    """What a sample is evaluated by; `every` sums what any metric of this form needs."""
-    wanted_levels = levels_of(coverage)
-    design = Design(
-        sample.form,
-        sample.point,
-        sample.shape[1],
-        sample.shape[2],
-        (),
-        wanted_levels if sample.form in ("gaussian", "samples") else (),
-        sample.levels,
-        0 if sample.members is None else sample.members.shape[-1],
-        tuple(sample.scores),
-        extras.naive is not None,
-        extras.weights is not None,
-        None if extras.edges is None else len(extras.edges),
-        sample.null_value,
-    )
-    chosen, named = choose(design, metrics, dense=sample.rows is None)
-    wanted = choose(design, "all", dense=sample.rows is None)[0] if every else chosen
-    own = levels_of(params["level"] / 100 for _, params in chosen if "level" in params)
-    if sample.form in ("gaussian", "samples"):
-        design = replace(design, coverage=tuple(sorted({*design.coverage, *own})))
-    parts = parts_of(each.name for each, _ in wanted)
-    return Request(replace(design, parts=parts), chosen, named, sample.axes, _conventions(sample, design))
-
-
-def choose(design: Design, metrics: Any, *, dense: bool = True) -> tuple[list[Chosen], frozenset[str]]:
-    """The metrics of the family and the user's losses, in the order in which they are shown."""
-    names = [metrics] if isinstance(metrics, str | Metric) and metrics != "all" else metrics
-    losses = list(design.scores)
-    if isinstance(names, Iterable) and not isinstance(names, str):
-        listed = list(names)
-        losses = [name for name in listed if isinstance(name, str) and name in design.scores]
-        names = [name for name in listed if name not in losses]
-    levels = list(design.bounded) if design.form == "quantiles" else list(design.coverage)
-    swept = {
-        "level": [Percent(round(100 * level, 8)) for level in levels],
-        "quantile": [Percent(round(100 * level, 8)) for level in design.levels],
-    }
-    found: list[Chosen] = []
-    named: frozenset[str] = frozenset()
-    if names is None or len(names):
-        found, named = select("forecasting", names, known_samples(design, dense=dense), swept)
-    keys = {each.key_of(**params) for each, params in found}
-    twice = next((name for name in losses if name in keys), None)
-    if twice is not None:
-        raise OptionError(f"scores has {twice!r}, which is computed, too", fix="Give it another name.")
-    return [*found, *((loss(name), {}) for name in losses)], named
-
-
-def _conventions(sample: Sample, design: Design) -> dict[str, str]:
-    shown = {"forecast": sample.form}
-    if sample.point not in ("y_pred", "none"):
-        shown["errors of"] = sample.point
-    if sample.null_value is not None:
-        shown["null_value"] = f"{sample.null_value:g}"
-    if sample.has_mask:
-        shown["mask"] = "given"
-    if sample.nan == "omit":
-        shown["nan"] = "omit"
-    if design.weighted:
-        shown["node weights"] = "given"
-    return shown
-
-
-# ---- results
-
-
-def report(totals: Totals, asked: Request, *, bins: int, confidence: float) -> Evaluation:
-    """The evaluation of totals."""
-    binned = totals.bins_of(bins)
-    samples = totals.samples(None, binned)
-    cells = Cells(totals.design, totals.sums.by_horizon.pooled(), totals.ordered)
-    measured = measure(asked.chosen, samples, named=asked.named, confidence=confidence, conventions=asked.conventions)
-    tables = {"horizon": totals.sums.by_horizon, "node": totals.sums.by_node}
-    breakdowns = {
-        axis: broken_down(
-            axis,
-            totals.names(axis),
-            Cells(totals.design, table).n,
-            asked.chosen,
-            totals.samples(axis, binned),
-            confidence=confidence,
-            skipped=measured.skipped,
-        )
-        for axis, table in tables.items()
-        if axis in asked.axes
-    }
-    return Evaluation(
-        "forecasting",
-        _with_dropped(measured.results, totals.dropped),
-        conventions=asked.conventions,
-        options={"coverage": list(asked.design.coverage), "bins": bins, "confidence": confidence},
-        breakdowns=breakdowns,
-        skipped=measured.skipped,
-        per_item=_items(measured, totals),
-        materials=_materials(totals, cells),
-        drawings=lambda: _drawings(samples),
-    )
-
-
-def _with_dropped(results: list[Result], dropped: int) -> list[Result]:
-    """The number of cells that were left out, with the first result."""
-    if not dropped or not results:
-        return results
-    first = changed(results[0], warnings=(*results[0].warnings, f"{dropped:,} cells with NaN are left out"))
-    return [first, *results[1:]]
-
-
-def _items(measured: Measured, totals: Totals) -> Items | None:
-    """The value of each mean in every time block, whose weighted mean it is."""
-    if not totals.ordered:
-        return None
-    table = totals.sums.by_horizon
-    values, weights = {}, {}
-    for key, estimate in measured.estimates.items():
-        over = estimate.facts.get("over")
-        if over is None or estimate.influence is None or "square" in estimate.facts or len(over) != len(table):
-            continue
-        with np.errstate(invalid="ignore", divide="ignore"):
-            moved = estimate.influence[:, 0] * over.sum() / over[:, 0]
-            values[key] = np.where(over[:, 0] > 0, estimate.value[0] + moved, np.nan)
-        weights[key] = over[:, 0]
-    return Items("time step", table.at << table.shift, values, weights)
-
-
-def _materials(totals: Totals, cells: Cells) -> dict[str, Any]:
-    """What checks look at: sums, and some time steps of the sample."""
-    found: dict[str, Any] = {
-        "cells": cells,
-        "by_node": Cells(totals.design, totals.sums.by_node, totals.ordered),
-        "unmasked": totals.cells > 0 and totals.cells == int(cells.n.sum()) + totals.dropped,
-    }
-    whole = totals.whole
-    if whole is not None and whole.rows is None and whole.mean is not None and cells.n[0]:
-        found |= {"begin": first_steps(whole), "sampled": every_so_often(whole)}
-    return found
-
-
-def _drawings(samples: Mapping[str, Any]) -> dict[str, Grid]:
-    """Tables for the figure."""
-    grids = samples["reliability"].grids() if "reliability" in samples else {}
-    return grids | (samples["spread"].grid() if "spread" in samples else {})
-
-
-# ---- channels
-
-
-def _apart(parts: Mapping[str, Evaluation]) -> Evaluation:
-    """The evaluations of channels as one: values by channel, and no value over all of them."""
-    first, several = next(iter(parts.values())), list(parts.values())
-    keys = [key for key in first if all(key in each for each in several)]
-    columns: dict[str, Any] = {
-        CHANNEL: column(list(parts)),
-        "n": np.array([max((each.n for each in part.values()), default=0) for part in several]),
-    }
-    for key in keys:
-        columns[key] = np.array([part[key].value for part in several])
-        ends = [part[key].interval or (np.nan, np.nan) for part in several]
-        columns |= {
-            f"{key}.low": np.array([low for low, _ in ends]),
-            f"{key}.high": np.array([high for _, high in ends]),
-        }
-    return Evaluation(
-        "forecasting",
-        [
-            changed(first[key], value=np.nan, n=0, interval=None, no_interval=None, references=(), reason=_APART)
-            for key in keys
-        ],
-        conventions=first.conventions,
-        options=first.options,
-        breakdowns={CHANNEL: Grid(columns)} | {axis: _stacked(axis, parts) for axis in first.breakdowns},
-        skipped=first.skipped,
-        findings=[changed(each, where=name) for name, part in parts.items() for each in part.findings],
-    )
-
-
-def _stacked(axis: str, parts: Mapping[str, Evaluation]) -> Grid:
-    """The breakdowns of all channels below each other."""
-    grids = {name: part.by(axis) for name, part in parts.items()}
-    names = [name for name in next(iter(grids.values())).columns if all(name in grid for grid in grids.values())]
-    labels = [f"{name}, {label}" for name, grid in grids.items() for label in grid[axis].tolist()]
-    rest = {name: np.concatenate([grid[name] for grid in grids.values()]) for name in names if name != axis}
-    return Grid({axis: column(labels), **rest})

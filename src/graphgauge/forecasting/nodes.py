@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.types import Floats
+from graphgauge.core.options import whole_number
+from graphgauge.core.types import Floats, Ints
+from graphgauge.forecasting.joint import edges_of
 from graphgauge.forecasting.labelled import over_nodes
 from graphgauge.forecasting.reading import observed
 from graphgauge.forecasting.sample import Sample
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What is known of the nodes beside the forecasts: weights, naive errors (2, node), edges between them."""
+
+    weights: Floats | None = None
+    naive: Floats | None = None
+    edges: Ints | None = None
+
+
+def extras_of(sample: Sample, *, weights: Any, history: Any, season: int, graph: Any) -> Extras:
+    """What is known of the nodes of a sample."""
+    season = whole_number("season", season, 1)
+    if season != 1 and history is None:
+        raise OptionError("season= needs history=", fix="Pass both.")
+    edges = edges_of(graph, sample.shape[2], sample.labels.get("node"))
+    if edges is not None and sample.members is None:
+        raise OptionError("graph= needs samples=", fix="Leave it out.")
+    return Extras(weights_of(weights, sample), naive_errors(history, season, sample), edges)
 
 
 def weights_of(weights: Any, sample: Sample) -> Floats | None:

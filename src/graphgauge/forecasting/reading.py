@@ -185,11 +185,11 @@ def shown(label: Any) -> str:
     return str(label)
 
 
-def names_of(labels: AnyArray | None, axis: str, size: int) -> list[Any]:
+def names_of(labels: AnyArray | None, axis: str, size: int) -> AnyArray:
     """The labels of an axis as numbers or texts; without any, horizons count from 1 and nodes from 0."""
     if labels is None:
         first = int(axis == "horizon")
-        return list(range(first, size + first))
+        return np.arange(first, size + first)
     if labels.dtype.kind == "m" and not (labels.astype(np.int64) % _HOUR).any():
-        return list((labels.astype(np.int64) // _HOUR).tolist())  # in hours
-    return [shown(label) for label in labels] if labels.dtype.kind in "mM" else list(labels.tolist())
+        return labels.astype(np.int64) // _HOUR  # in hours
+    return labels if labels.dtype.kind in "iufb" else np.array([shown(label) for label in labels], object)

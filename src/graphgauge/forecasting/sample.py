@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ class Sample:
 
     Arrays are of one float dtype, contiguous, (time, horizon, node), those of quantiles and members with one more axis;
     with `rows` they are (cell). `mean` is None without a point forecast, and `point` says what it is. `mask` is True
-    where a cell counts; None if all do. With channels, arrays have an axis of them in front, see `channel`.
+    where a cell counts; None if all do. With channels, arrays have an axis of them in front, see `channels`.
     """
 
     shape: tuple[int, int, int]
@@ -245,9 +246,15 @@ class Sample:
             **changes,
         )
 
-    def channel(self, place: int) -> Sample:
-        """One channel of a sample that has several."""
-        return self._of(lambda array: array[place], axes=tuple(axis for axis in self.axes if axis != CHANNEL))
+    def channels(self) -> dict[str, Sample]:
+        """The channels by name; empty without an axis of them."""
+        if CHANNEL not in self.axes:
+            return {}
+        if not len(self.y):
+            raise InputError("has no channels", where="y_true")
+        names = names_of(self.labels.get(CHANNEL), CHANNEL, len(self.y)).tolist()
+        axes = tuple(axis for axis in self.axes if axis != CHANNEL)
+        return {str(name): self._of(itemgetter(place), axes=axes) for place, name in enumerate(names)}
 
     def steps(self, chosen: slice) -> Sample:
         """Some time steps of a dense sample."""

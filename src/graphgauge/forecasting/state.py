@@ -16,11 +16,13 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.types import AnyArray
 from graphgauge.forecasting.design import Design, parts_of
-from graphgauge.forecasting.evaluate import COVERAGE, Request, choose, extras_of, report, request
 from graphgauge.forecasting.labelled import CHANNEL
+from graphgauge.forecasting.nodes import Extras, extras_of
 from graphgauge.forecasting.packing import packed, unpacked
+from graphgauge.forecasting.request import COVERAGE, Request, choose, request
+from graphgauge.forecasting.results import report
 from graphgauge.forecasting.sample import Sample
-from graphgauge.forecasting.totals import Extras, Totals
+from graphgauge.forecasting.totals import Totals
 from graphgauge.protocols import protocol as protocol_of
 
 Start = int | Literal["next"] | None

@@ -88,6 +88,10 @@ class Table:
 
     def pooled(self) -> Table:
         """All groups as one."""
+        return self._pooled
+
+    @cached_property
+    def _pooled(self) -> Table:
         high, low = folded(np.moveaxis(self.high, 2, 0), np.moveaxis(self.low, 2, 0))
         return replace(self, high=high[..., np.newaxis], low=low[..., np.newaxis])
 

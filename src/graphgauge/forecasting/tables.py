@@ -13,11 +13,12 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.options import whole_number
 from graphgauge.core.types import AnyArray, Floats, Ints
-from graphgauge.forecasting.evaluate import COVERAGE, evaluate_sample
+from graphgauge.forecasting.evaluate import evaluate_sample
 from graphgauge.forecasting.frames import columns_of, labels_of
+from graphgauge.forecasting.nodes import Extras
 from graphgauge.forecasting.reading import null_of, score_name, shown
+from graphgauge.forecasting.request import COVERAGE
 from graphgauge.forecasting.sample import Rows, Sample
-from graphgauge.forecasting.totals import Extras
 from graphgauge.protocols import under_protocols
 
 _BOUND = re.compile(r"-(lo|hi)-(\d+(?:\.\d+)?)")

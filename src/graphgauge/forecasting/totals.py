@@ -6,26 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.core.types import AnyArray
 from graphgauge.forecasting.calibration import Reliability, Spread
 from graphgauge.forecasting.cells import Cells
 from graphgauge.forecasting.design import Design
 from graphgauge.forecasting.joint import Vectors, joint_table
 from graphgauge.forecasting.measure import Sums, measure
+from graphgauge.forecasting.nodes import Extras
 from graphgauge.forecasting.positions import Positions, positions
 from graphgauge.forecasting.reading import names_of
 from graphgauge.forecasting.sample import Sample
 from graphgauge.forecasting.spread import Bins, StdCells, all_bins, joined, std_cells
 from graphgauge.forecasting.sums import MOST_BLOCKS, Table
-
-
-@dataclass(frozen=True)
-class Extras:
-    """What is known of the nodes beside the forecasts: weights, naive errors (2, node), edges between them."""
-
-    weights: Floats | None = None
-    naive: Floats | None = None
-    edges: Ints | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +60,7 @@ class Totals:
     def design(self) -> Design:
         return self.sums.design
 
-    def names(self, axis: str) -> list[Any]:
+    def names(self, axis: str) -> AnyArray:
         """The labels of horizons, or of nodes: their own, or horizons from 1 and nodes from 0."""
         return names_of(self.labels.get(axis), axis, getattr(self.design, f"{axis}s"))
 
@@ -109,7 +101,7 @@ class Totals:
         design = self.design
         table = self.sums.by_node if axis == "node" else self.sums.by_horizon
         cells = Cells(design, table.pooled() if axis is None else table, self.ordered)
-        found: dict[str, Any] = dict.fromkeys(cell_samples(design), cells)
+        found: dict[str, Any] = dict.fromkeys(design.cell_samples, cells)
         if design.form == "quantiles" and not design.weighted:
             found["reliability"] = Reliability.from_quantiles(cells, axis)
         elif self.positions is not None:
@@ -124,26 +116,3 @@ class Totals:
     def bins_of(self, number: int) -> list[Bins] | None:
         """Cells in bins of predicted standard deviation: of all, then of each horizon. None if they are not known."""
         return None if self.spread is None else all_bins(self.spread, number, self.whole)
-
-
-def cell_samples(design: Design) -> tuple[str, ...]:
-    """The needs of metrics that sums of cells meet."""
-    has_point, said = design.point != "none", design.form != "point"
-    return (
-        *(("errors",) if has_point else ()),
-        *((design.form,) if said else ()),
-        *(("scaled",) if design.scaled and has_point else ()),
-        *(("scaled_intervals",) if design.scaled and said else ()),
-        *(("scores",) if design.scores else ()),
-    )
-
-
-def known_samples(design: Design, *, dense: bool = True) -> tuple[str, ...]:
-    """The needs of metrics that this form of forecast meets."""
-    found = cell_samples(design)
-    if design.form == "point" or design.weighted:
-        return found
-    found += ("reliability", *(("spread",) if design.form == "gaussian" else ()))
-    if design.form == "samples" and design.nodes > 1 and dense:
-        found += ("joint", *(("pairs",) if design.edges is not None else ()))
-    return found
