@@ -94,9 +94,9 @@ hostile: $(VENV)/.test
 slow: $(VENV)/.test
 	$(PYTEST) -m slow
 
-# With the peers' interpreter, so that all libraries run in the same process.
+# With the peers' interpreter; PARTS names some of the rows.
 bench: $(PEERS)/.ready
-	$(PEERS)/bin/python -m benchmarks
+	$(PEERS)/bin/python -m benchmarks $(PARTS)
 
 docs: $(VENV)/.test
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

@@ -1,353 +1,208 @@
-"""Times rows of work against other libraries and against one read of the input, and writes the table.
+"""Measures rows of work in fresh processes: the first call, calls after it, memory, peers, and one read of the input.
 
-A benchmark is a module `benchmarks/bench_NAME.py` with `ROWS`, a sequence of `Row`; `python -m benchmarks NAME`
-measures them and writes `benchmarks/results/NAME.md`. All peers run in the same process as this library, so the
-benchmark needs an interpreter that has them; one that cannot be imported is listed as "not installed".
-
-    def scores() -> Scores:                      # the input, seeded; made once for a row, and again for its memory
-        ...
-
-    def evaluation(data: Scores) -> Work:        # preparation; the call that it returns is timed
-        from graphgauge import ranking
-        return partial(ranking.evaluate, data.pos, data.neg)
-
-    def by_ogb(data: Scores) -> Work:            # an ImportError is reported as a missing package
-        from ogb.linkproppred import Evaluator
-        ...
-
-    ROWS = (
-        Row(
-            "1M × 100, whole evaluation",
-            make=scores,
-            ours=evaluation,
-            reads=lambda data: [data.pos, data.neg],      # the arrays of one read
-            peers={"OGB": by_ogb},                        # name → like `ours`
-            goals=(within(1.5, READ), faster(50, "OGB"), memory(32)),
-        ),
-    )
-
-How it is measured
-- Time: after one untimed call, and when all loops are compiled, the minimum over rounds. In a round everything takes
-  its turn (ours, the read, every peer), so that a busy machine slows all of them equally. Slow peers drop out once they
-  have used `peer_seconds`.
-- One read: two threads sum the memory of `reads(data)`, nothing else. `Row.read` replaces it by another function.
-- Memory: in a fresh process the input is made and the call runs once; then the growth of the process's anonymous
-  memory (RssAnon, sampled every half millisecond from outside) during a second call. With `command` it is all
-  anonymous memory of that command, from its start.
-- `command(data)` instead of `ours` is an argument list, run as a process; `start_up(data)`, another one, is timed too
-  and its time subtracted.
-- `repeat` calls are timed together if one is too short; times are per call.
-
-Goals: `within(factor, name)`: ours ≤ factor × name, where the name is READ or a peer; `faster(factor, name)`:
-name ≥ factor × ours; `seconds(limit)`; `memory(megabytes)`. A goal on a peer that is not installed is "not measured".
+A row is code. `data` makes the input, with `np` and a seeded generator `r`; of a `Work`, `setup` imports and prepares,
+and only `call` is timed. Ours, with one and with two threads, and every peer have processes of their own, which take
+turns; the least of ROUNDS counts, and limits hold for two threads. In one read two threads sum the memory of the arrays
+that the row names: nothing that looks at all of the input takes less. Memory is what the first call adds at its peak.
 """
 
 from __future__ import annotations
 
-import contextlib
-import gc
-import importlib
+import json
 import math
 import os
-import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks import peak_memory
-from benchmarks.one_read import two_thread_read
-
-READ = "one read"
-OURS = "graphgauge"
-RESULTS = Path(__file__).parent / "results"
-
-Work = Callable[[], object]
-Prepare = Callable[[Any], Work]
+ROUNDS = 3
+OURS, READ = "graphgauge", "reads"
+# A peer whose first call takes longer is not called again.
+SLOW = 3.0
+WORDS = 1 << 22
 
 
 @dataclass(frozen=True)
-class Measured:
-    """Seconds per call by name; None if a peer is not installed. Memory in bytes."""
+class Work:
+    """Code that is timed, and what comes before it."""
 
-    seconds: Mapping[str, float | None]
-    memory: int | None
-    start_up: float = 0.0
-
-    @property
-    def ours(self) -> float:
-        """Seconds of our own work, beyond start-up."""
-        own = self.seconds[OURS]
-        assert own is not None
-        return own - self.start_up
+    call: str
+    setup: str = ""
 
 
 @dataclass(frozen=True)
-class Goal:
-    """A goal as text; `look` returns the measurement as text, and whether it meets the goal (None: not measured)."""
+class Limit:
+    """The first call, warm ones or memory: at most `factor` of something, or `factor` seconds or megabytes."""
 
-    text: str
-    look: Callable[[Measured], tuple[str, bool | None]]
-    needs_memory: bool = False
-
-
-def within(factor: float, name: str) -> Goal:
-    """Ours takes at most `factor` times as long as `name`."""
-
-    def look(found: Measured) -> tuple[str, bool | None]:
-        other = found.seconds.get(name)
-        if other is None:
-            return "not installed", None
-        return f"{found.ours / other:.2f} ×", found.ours <= factor * other
-
-    return Goal(f"≤ {factor:g} × {name}", look)
-
-
-def faster(factor: float, name: str) -> Goal:
-    """Ours is at least `factor` times as fast as `name`."""
-
-    def look(found: Measured) -> tuple[str, bool | None]:
-        other = found.seconds.get(name)
-        if other is None:
-            return "not installed", None
-        return f"{other / found.ours:.1f} × as fast", other >= factor * found.ours
-
-    return Goal(f"≥ {factor:g} × as fast as {name}", look)
-
-
-def seconds(limit: float) -> Goal:
-    """Ours takes at most `limit` seconds per call."""
-    return Goal(f"≤ {duration(limit)}", lambda found: (duration(found.ours), found.ours <= limit))
-
-
-def memory(megabytes: float) -> Goal:
-    """Ours needs at most this much anonymous memory (10⁶ bytes)."""
-
-    def look(found: Measured) -> tuple[str, bool | None]:
-        assert found.memory is not None
-        return f"{found.memory / 1e6:.0f} MB", found.memory <= megabytes * 1e6
-
-    return Goal(f"≤ {megabytes:g} MB anonymous memory", look, needs_memory=True)
+    kind: str
+    factor: float
+    against: str = ""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One piece of work: see the module's docstring."""
+    """One piece of work; `read` is an expression of the arrays of one read."""
 
-    work: str
-    make: Callable[[], Any]
-    goals: tuple[Goal, ...]
-    ours: Prepare | None = None
-    command: Callable[[Any], Sequence[str]] | None = None
-    start_up: Callable[[Any], Sequence[str]] | None = None
-    reads: Callable[[Any], Sequence[np.ndarray]] | None = None
-    read: Prepare | None = None
-    peers: Mapping[str, Prepare] = field(default_factory=dict)
-    rounds: int = 9
-    repeat: int = 1
-    peer_seconds: float = 20.0
-
-    @property
-    def one_read(self) -> Prepare | None:
-        if self.reads is None:
-            return self.read
-        reads = self.reads
-        return lambda data: partial(two_thread_read, reads(data))
+    name: str
+    data: str
+    ours: Work
+    peers: Mapping[str, Work] = field(default_factory=dict)
+    read: str = ""
+    limits: tuple[Limit, ...] = ()
 
 
-def measure(bench: str, index: int) -> Measured:
-    """Time row `index` of a benchmark and take its memory."""
-    row = rows(bench)[index]
-    data = row.make()
-    try:
-        works, missing = _prepared(row, data)
-        times = _interleaved(row, works)
-        used = None
-        if any(goal.needs_memory for goal in row.goals):
-            used = peak_memory.of_command(row.command(data)) if row.command else None
-    finally:
-        discard(data)
-    if row.command is None and any(goal.needs_memory for goal in row.goals):
-        del data, works
-        gc.collect()
-        used = peak_memory.of_call(bench, index)
-    start_up = times.pop("start-up", 0.0)
-    return Measured({**times, **dict.fromkeys(missing)}, used, start_up)
+def first(factor: float, peer: str = "") -> Limit:
+    """The first call takes at most so many times as long as the peer's, or so many seconds."""
+    return Limit("first", factor, peer)
 
 
-def rows(bench: str) -> Sequence[Row]:
-    return importlib.import_module(f"benchmarks.bench_{bench}").ROWS
+def warm(factor: float, peer: str = "") -> Limit:
+    """Later calls, likewise; `READ` is a peer here."""
+    return Limit("warm", factor, peer)
 
 
-def run(bench: str, match: str = "") -> str:
-    """Measure the rows whose work contains `match`, report each on stderr, and return the table."""
-    found = []
-    for index, row in enumerate(rows(bench)):
-        if match in row.work:
-            print(f"{bench}: {row.work} …", file=sys.stderr, flush=True)
-            found.append((row, measure(bench, index)))
-            print("\n".join(_lines(*found[-1])), file=sys.stderr, flush=True)
-    return table(bench, found)
+def faster(factor: float, peer: str) -> Limit:
+    """Later calls are at least so many times as fast as the peer's."""
+    return Limit("warm", 1 / factor, peer)
 
 
-def table(bench: str, found: Sequence[tuple[Row, Measured]]) -> str:
-    """The results as a page: one line per goal, with the times of a row on its first line."""
-    head = ["work", "graphgauge", "one read", "peers", "goal", "measured", "verdict"]
-    lines = [line for row, measured in found for line in _lines(row, measured)]
-    return "\n".join(
-        [
-            f"# Benchmark: {bench}",
-            "",
-            environment(found),
-            "",
-            "Times are the minimum over rounds in which all take turns, within one process; in one read, two threads "
-            "sum the input's memory.",
-            "",
-            f"| {' | '.join(head)} |",
-            "|---" * len(head) + "|",
-            *lines,
-            "",
-        ]
-    )
+def memory(megabytes: float) -> Limit:
+    """A call adds at most so many megabytes."""
+    return Limit("memory", megabytes)
 
 
-def write(bench: str, text: str) -> Path:
-    """Write the page atomically."""
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{bench}.md"
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
-    return path
+# ---- in a process of its own
 
 
-def environment(found: Sequence[tuple[Row, Measured]] = ()) -> str:
-    """The machine by its cores and memory, and the versions of the libraries."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    versions = [f"Python {platform.python_version()}"]
-    packages = ["graphgauge", "numpy"]
-    packages += sorted({package for row, _ in found for package in _packages(row)} - set(packages))
-    for package in packages:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            versions.append(f"{package} {metadata.version(package)}")
-    return f"{cores} cores, {round(total / 2**30)} GB; {', '.join(versions)}."
+def measure(row: Row, what: str) -> dict[str, float]:
+    """Seconds of the first and of later calls, and of one read; megabytes that a call adds."""
+    names: dict[str, Any] = {"np": np, "r": np.random.default_rng(3)}
+    work = row.ours if what == OURS else row.peers[what]
+    exec(row.data, names)
+    exec(work.setup, names)
+    code = compile(work.call, row.name, "exec")
+
+    def call() -> None:
+        exec(code, dict(names))
+
+    with grown() as growth:
+        first_call = timed(call)
+    found = {"first": first_call, "warm": first_call, "memory": growth[0], READ: math.nan}
+    if first_call < SLOW or what == OURS:
+        found["warm"] = least(call)
+    if what == OURS and row.read:
+        arrays = eval(row.read, names)
+        with ThreadPoolExecutor(2) as pool:
+            parts = list(words(arrays if isinstance(arrays, tuple) else (arrays,)))
+            found[READ] = least(lambda: list(pool.map(np.sum, parts)))
+    return found
 
 
-def duration(value: float) -> str:
-    """Seconds in a unit that suits them.
-
-    >>> duration(0.0412), duration(3.2e-6), duration(75)
-    ('41.2 ms', '3.20 µs', '75.0 s')
-    """
-    if value <= 0 or math.isnan(value):
-        return f"{value:.3g} s"
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if value >= size:
-            return f"{value / size:#.3g}".rstrip(".") + f" {unit}"
-    return f"{value / 1e-9:.0f} ns"
+def timed(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
 
-# ---------------------------------------------------------------------- time
+def least(call: Callable[[], object], seconds: float = 1.0) -> float:
+    """The least time of a second's calls, and of three at least."""
+    times = [timed(call) for _ in range(3)]
+    while sum(times) < seconds:
+        times.append(timed(call))
+    return min(times)
 
 
-def _prepared(row: Row, data: Any) -> tuple[dict[str, Work], list[str]]:
-    """What to time, by name, in the order of a round; and the peers that are not installed."""
-    works: dict[str, Work] = {}
-    missing = []
-    if row.command is not None:
-        works[OURS] = running(row.command(data))
-    elif row.ours is not None:
-        works[OURS] = row.ours(data)
-    if row.start_up is not None:
-        works["start-up"] = running(row.start_up(data))
-    if row.one_read is not None:
-        works[READ] = row.one_read(data)
-    for name, prepare in row.peers.items():
-        try:
-            works[name] = prepare(data)
-        except ImportError as error:
-            print(f"  {name} is not installed: {error}", file=sys.stderr)
-            missing.append(name)
-    return works, missing
+def words(arrays: tuple[np.ndarray, ...]) -> Iterator[np.ndarray]:
+    """The memory of these arrays in parts, as whole numbers, which are added the quickest."""
+    for array in arrays:
+        flat = array.reshape(-1).view(np.uint8)
+        whole = flat[: flat.size // 8 * 8].view(np.int64)
+        yield from (whole[start : start + WORDS] for start in range(0, whole.size, WORDS))
 
 
-def running(arguments: Sequence[str]) -> Work:
-    """Run a command to its end; discard its output, raise if it fails."""
-
-    def run() -> None:
-        done = subprocess.run(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"{' '.join(arguments)} ended with {done.returncode}: {done.stderr.strip()}")
-
-    return run
-
-
-def _interleaved(row: Row, works: Mapping[str, Work]) -> dict[str, float]:
-    best = dict.fromkeys(works, math.inf)
-    spent = dict.fromkeys(works, 0.0)
-    for name, work in works.items():
-        begin = time.perf_counter()
-        work()
-        elapsed = time.perf_counter() - begin
-        if name in row.peers and elapsed > row.peer_seconds:
-            best[name], spent[name] = elapsed, math.inf  # too slow for a second call
-    for _ in range(row.rounds):
-        for name, work in works.items():
-            if name in row.peers and spent[name] >= row.peer_seconds:
-                continue
-            gc.collect()
-            begin = time.perf_counter()
-            for _ in range(row.repeat):
-                work()
-            elapsed = time.perf_counter() - begin
-            best[name] = min(best[name], elapsed / row.repeat)
-            spent[name] += elapsed
-    return best
+@contextmanager
+def grown() -> Iterator[list[float]]:
+    """Megabytes by which the process grows at most in this block."""
+    status, growth = Path("/proc/self/status"), [math.nan]
+    if not status.exists():
+        yield growth
+        return
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    before = _kilobytes(status, "VmRSS")
+    yield growth
+    growth[0] = (_kilobytes(status, "VmHWM") - before) / 1000
 
 
-def discard(data: Any) -> None:
-    """Inputs in files have a `close`."""
-    if hasattr(data, "close"):
-        data.close()
+def _kilobytes(status: Path, name: str) -> int:
+    return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith(f"{name}:"))
 
 
-# --------------------------------------------------------------------- words
+# ---- from outside
 
 
-def _lines(row: Row, found: Measured) -> list[str]:
-    peers = ", ".join(
-        f"{name} {'not installed' if found.seconds[name] is None else duration(found.seconds[name] or 0.0)}"
-        for name in row.peers
-    )
-    own = duration(found.ours) + (f" beyond {duration(found.start_up)} of start-up" if found.start_up else "")
-    read = found.seconds.get(READ)
-    start = [row.work, own, "" if read is None else duration(read), peers]
-    lines = []
-    for goal in row.goals:
-        value, met = goal.look(found)
-        verdict = {True: "met", False: "short", None: "not measured"}[met]
-        lines.append(f"| {' | '.join([*start, goal.text, value, verdict])} |")
-        start = [""] * len(start)
-    return lines
+def measured(module: str, row: Row) -> dict[tuple[str, int], dict[str, float]]:
+    """The least of every figure, by who did the work and on how many threads."""
+    kinds = [(OURS, 1), (OURS, 2), *((peer, 2) for peer in row.peers)]
+    samples: dict[tuple[str, int], list[dict[str, float]]] = {kind: [] for kind in kinds}
+    for _ in range(ROUNDS):
+        for what, threads in kinds:
+            samples[what, threads].append(_asked(module, row, what, threads))
+    return {kind: {key: min(one[key] for one in each) for key in each[0]} for kind, each in samples.items()}
 
 
-def _packages(row: Row) -> set[str]:
-    return {package for peer in row.peers.values() for package in getattr(peer, "packages", ())}
+def _asked(module: str, row: Row, what: str, threads: int) -> dict[str, float]:
+    limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "GRAPHGAUGE_THREADS"), str(threads))
+    command = [sys.executable, "-m", "benchmarks", "--measure", module, row.name, what]
+    done = subprocess.run(command, env=os.environ | limits, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"{row.name}, {what}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return dict.fromkeys(("first", "warm", "memory", READ), math.nan)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
-def uses(*packages: str) -> Callable[[Prepare], Prepare]:
-    """Name the distributions behind a peer, whose versions the page then states."""
+TITLES = ("work", "first call", "later calls", "reads", "first / peer's", "× as fast", "adds", "limits")
 
-    def mark(prepare: Prepare) -> Prepare:
-        prepare.packages = packages  # type: ignore[attr-defined]
-        return prepare
 
-    return mark
+def cells(row: Row, found: Mapping[tuple[str, int], Mapping[str, float]]) -> Iterator[str]:
+    """The cells of a row of the table."""
+    one, two = found[OURS, 1], found[OURS, 2]
+    yield row.name
+    yield _milliseconds(two["first"])
+    yield f"{_milliseconds(one['warm'])}, {_milliseconds(two['warm'])}"
+    yield f"{two['warm'] / two[READ]:.2f}" if row.read else ""
+    yield ", ".join(f"{name} {two['first'] / found[name, 2]['first']:.2f}" for name in row.peers)
+    yield ", ".join(f"{name} {found[name, 2]['warm'] / two['warm']:.1f}" for name in row.peers)
+    yield "" if math.isnan(two["memory"]) else f"{max(two['memory'], 0):.0f} MB"
+    yield ", ".join(_verdict(limit, found) for limit in row.limits)
+
+
+def _verdict(limit: Limit, found: Mapping[tuple[str, int], Mapping[str, float]]) -> str:
+    ours = found[OURS, 2][limit.kind]
+    if limit.against == READ:
+        scale, text = found[OURS, 2][READ], f"≤ {limit.factor:g} reads"
+    elif limit.against:
+        other = found[limit.against, 2][limit.kind]
+        scale = other
+        is_faster = limit.kind == "warm" and limit.factor < 1
+        text = f"≥ {1 / limit.factor:g} × {limit.against}" if is_faster else f"≤ {limit.factor:g} × {limit.against}"
+    else:
+        scale, text = 1.0, f"≤ {limit.factor:g} MB" if limit.kind == "memory" else f"≤ {_milliseconds(limit.factor)}"
+    text = f"first {text}" if limit.kind == "first" else text
+    if math.isnan(ours) or math.isnan(scale):
+        return f"{text}: not measured"
+    return text if ours <= limit.factor * scale * (1 + 1e-9) else f"**{text}: missed**"
+
+
+def _milliseconds(seconds: float) -> str:
+    if math.isnan(seconds):
+        return "–"
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
