@@ -97,6 +97,26 @@ def test_axe_finds_nothing(opened: Chrome, scheme: str, width: int):
     assert "color-contrast" in [each["id"] for each in found["passes"]]
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_in_figures_have_the_colour_of_the_page(opened: Chrome, scheme: str):
+    opened.scheme(scheme)
+    fills = opened.run("return [...document.querySelectorAll('.drawing text')].map((e) => getComputedStyle(e).fill)")
+    assert fills
+    assert set(fills) == {opened.run("return getComputedStyle(document.body).color")}
+    assert not [each for each in texts(opened, ".drawing text") if "$" in each]
+
+
+def test_on_a_phone_every_number_of_the_first_table_says_what_it_is(opened: Chrome):
+    opened.viewport(400, 900)
+    heads = texts(opened, ".lead thead th")[1:]
+    told = "return [...document.querySelectorAll('.lead tbody tr:first-child td')].map((e) => e.dataset.head)"
+    assert opened.run(told) == heads
+    shown = opened.run("return getComputedStyle(document.querySelector('.lead td'), '::before').content")
+    assert shown not in ("none", "normal")
+    table = "document.querySelector('.lead')"
+    assert opened.run(f"return {table}.scrollWidth <= {table}.clientWidth")
+
+
 @pytest.mark.parametrize("width", [1280, 400])
 def test_nothing_is_wider_than_the_screen(opened: Chrome, width: int):
     opened.viewport(width, 900)

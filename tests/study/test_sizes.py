@@ -5,13 +5,15 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.command import graphgauge as command
 
+from graphgauge import ranking, recovery
 from graphgauge.study import run
 from graphgauge.study.ci import annotated, conclusion, junit, summary
 
-RESUMED, DEMO = 2_000, 6_000
+AGGREGATED, RESUMED, DEMO = 2_500, 2_000, 6_000
 PAGE, DATA = 500_000, 10_000_000
 
 
@@ -31,6 +33,22 @@ def test_the_demo_says_who_leads_in_few_words(demo):
     assert (folder / "report.html").stat().st_size <= PAGE
     data = [path for path in folder.rglob("*") if path.is_file() and "results" not in path.parts]
     assert sum(path.stat().st_size for path in data) <= DATA
+
+
+def test_a_table_of_many_results_is_short(tmp_path):
+    """Two families, four methods on two datasets, six seeds: what a first study has."""
+    draw = np.random.default_rng(0)
+    for method in ("TransE", "ComplEx", "RotatE", "a baseline with a longer name"):
+        for seed in range(6):
+            pos, neg = draw.normal(1, 1, 60), draw.normal(0, 1, (60, 20))
+            ranking.evaluate(pos, neg).save(tmp_path / "results", method=method, dataset="FB15k-237", seed=seed)
+            truth = np.triu(draw.random((8, 8)) < 0.3, 1)
+            found = recovery.evaluate(truth, truth ^ (draw.random((8, 8)) < 0.1))
+            found.save(tmp_path / "results", method=method, dataset="a network of eight", seed=seed)
+    assert len(list(tmp_path.rglob("metrics_*.json"))) == 48
+    done = command("aggregate", "results", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout) + len(done.stderr) <= AGGREGATED
 
 
 def test_a_resumed_run_is_short(demo):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,48 @@ def test_every_edit_is_named(finished, again, name):
     assert any(where == file and at.startswith(field) for where, at in found), found
 
 
+def leaves(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where the texts, numbers and truth values of a file are."""
+    parts = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    for key, part in parts:
+        yield from leaves(part, (*path, key)) if isinstance(part, dict | list) and part else [(*path, key)]
+
+
+def other(value: Any) -> Any:
+    """Another value of the same kind, as close as one that matters can be."""
+    if isinstance(value, bool) or value is None:
+        return value is None or not value
+    if isinstance(value, int | float):
+        return value + (1 if isinstance(value, int) else 1e-9 * max(1.0, abs(value)))
+    return f"{value} " if isinstance(value, str) else [1]
+
+
+def test_no_single_field_can_be_changed_or_taken_away(finished, again):
+    """Of every file, fields drawn at random: changed a little, or gone, with the root of the forged content."""
+    files = {name: json.loads(path.read_text()) for name, path in again.files.items()}
+    every = [(name, path) for name, content in files.items() for path in leaves(content)]
+    times = ({"root"}, {"receipt", "started"}, {"receipt", "seconds"})
+    fields = [(name, path) for name, path in every if set(path) not in times and path[:2] != ("receipt", "versions")]
+    assert len(fields) > 1000
+    draw = random.Random(0)
+    for number, (name, path) in enumerate(draw.sample(fields, 150)):
+
+        def forge(content: dict[str, Any], path: tuple[Any, ...] = path, is_gone: bool = number % 5 == 0) -> None:
+            place = content
+            for key in path[:-1]:
+                place = place[key]
+            if is_gone:
+                del place[path[-1]]
+            else:
+                place[path[-1]] = other(place[path[-1]])
+
+        honest = (finished / "results" / name).read_bytes()
+        changed(finished, name, forge)
+        assert any(each.file == name for each in differences(Tree(finished / "results"), again)), (name, path)
+        (finished / "results" / name).write_bytes(honest)
+    assert not list(differences(Tree(finished / "results"), again))
+
+
 def gone(name: str) -> Callable[[Path], str]:
     def remove(folder: Path) -> str:
         path = folder / "results" / name
@@ -216,6 +259,42 @@ def swapped(folder: Path) -> str:
     return ONE
 
 
+def renamed(folder: Path) -> str:
+    """Another seed's result under this one's name, with this one's names inside."""
+    path = folder / "results" / "good/ranking/metrics_toy_0.json"
+    content = json.loads(path.read_text())
+    content["run"]["seed"] = 1
+    write_sealed(folder / "results" / ONE, content)
+    return ONE
+
+
+def borrowed(folder: Path) -> str:
+    """The other method's results as this one's."""
+    for seed in range(3):
+        path = folder / "results" / f"poor/ranking/metrics_toy_{seed}.json"
+        content = json.loads((folder / "results" / f"good/ranking/metrics_toy_{seed}.json").read_text())
+        content["run"]["method"] = "poor"
+        write_sealed(path, content)
+    return "poor/ranking/metrics_toy_0.json"
+
+
+def linked(folder: Path) -> str:
+    """A link to what holds now and can be exchanged later."""
+    path = folder / "results/gates.json"
+    content = json.loads(path.read_text())
+    content["gates"] = content["gates"][:1]
+    write_sealed(folder / "mine.json", content)
+    path.unlink()
+    path.symlink_to(folder / "mine.json")
+    return "gates.json"
+
+
+def foldered(folder: Path) -> str:
+    (folder / "results" / ONE).unlink()
+    (folder / "results" / ONE).mkdir()
+    return ONE
+
+
 def repeated(folder: Path) -> str:
     path = folder / "results" / ONE
     path.write_text(path.read_text().replace('{\n "schema"', '{\n "status": "ok",\n "schema"', 1))
@@ -244,6 +323,13 @@ FILES: dict[str, tuple[Callable[[Path], str], str]] = {
     "a pipe": (piped, "cannot be read"),
     "two seeds swapped": (swapped, "and now"),
     "a key twice": (repeated, "cannot be read"),
+    "another seed under this one's name": (renamed, "and now"),
+    "another method's results": (borrowed, "and now"),
+    "a link to forged gates": (linked, "entries, and now"),
+    "a folder in a file's place": (foldered, "is missing"),
+    "numbers that are none": (rewritten(ONE, b'{"results": NaN}'), "cannot be read"),
+    "a stray result in a folder called like a page": (stray("page.html/ranking/x.json"), "no file of this study"),
+    "results of another study": (stray("other/results/gates.json", "gates.json"), "no file of this study"),
 }
 
 

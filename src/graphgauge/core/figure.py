@@ -6,6 +6,7 @@ matplotlib figure, from what result files keep (values, breakdowns, `drawings`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -85,7 +86,7 @@ def svg_text(figure: Any) -> str:
     with styled():
         figure.savefig(stream, format="svg", metadata=_UNDATED["svg"], transparent=True)
     text = stream.getvalue().decode()
-    return text[text.index("<svg") :].replace("#000000", "currentColor")
+    return re.sub("#000000|#333333", "currentColor", text[text.index("<svg") :])
 
 
 def family_figure(name: str, evaluations: Mapping[str, Evaluation]) -> Any:

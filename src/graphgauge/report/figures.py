@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -27,6 +28,10 @@ _PANELS = 6
 # What matplotlib names and nothing refers to.
 _ID = re.compile(r' id="([^"]*)"')
 _REFERRED = re.compile(r'(?:href="#|url\(#)([^")]+)')
+# Where something is, and the powers of ten of a logarithmic axis, which are a formula.
+_PLACES = re.compile(r'\b(d|x|y|width|height|points|viewBox)="([^"]*)"')
+_POWER = re.compile(r"\$\\mathdefault\{10\^\{([^}]*)\}\}\$")
+_RAISED = str.maketrans("0123456789-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻")
 
 
 class Figure(NamedTuple):
@@ -142,11 +147,26 @@ def _drawing() -> Iterator[None]:
 
 
 def _own_ids(svg: str, prefix: str) -> str:
-    """Names of elements that are unique on the page; those that nothing refers to go."""
+    """The element with names of its own on the page, in the page's font and a few bytes.
+
+    Names that nothing refers to go, styles that are repeated become classes, and a tenth of a point is enough.
+    """
     referred = set(_REFERRED.findall(svg))
     svg = _ID.sub(lambda found: f' id="{prefix}-{found[1]}"' if found[1] in referred else "", svg)
     svg = re.sub(r'(href="#|url\(#)([^")]+)', lambda found: f"{found[1]}{prefix}-{found[2]}", svg)
     svg = re.sub(r'<svg ([^>]*?)width="[\d.]+pt" height="[\d.]+pt"', r"<svg \1", svg.replace("\n", " "), count=1)
-    svg = re.sub(r'="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)  # a hundredth of a point
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg)
-    return re.sub(r"> +<", "><", svg)
+    svg = _POWER.sub(lambda found: "10" + found[1].translate(_RAISED), re.sub(r"; font-family: [^;\"]*", "", svg))
+    svg = _PLACES.sub(lambda found: f'{found[1]}="{_short(found[2])}"', re.sub(r"> +<", "><", svg))
+    styles = [style for style, count in Counter(re.findall(r' style="([^"]*)"', svg)).items() if count > 1]
+    names = {style: f"{prefix}{number}" for number, style in enumerate(styles)}
+    rules = "".join(f".{name}{{{style}}}" for style, name in names.items())
+    svg = re.sub(
+        r' style="([^"]*)"', lambda found: f' class="{names[found[1]]}"' if found[1] in names else found[0], svg
+    )
+    return svg.replace("</style>", f"{rules}</style>", 1)
+
+
+def _short(places: str) -> str:
+    """Coordinates to a tenth, without spaces that separate nothing."""
+    return re.sub(r" *([A-Za-z,()]) *", r"\1", re.sub(r"(\.\d)\d+", r"\1", places)).replace(".0", "").strip()

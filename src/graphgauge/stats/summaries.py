@@ -133,7 +133,9 @@ class Aggregate(Mapping[tuple[str, str, str], Summary]):
         methods = [*order, *(name for name in self.methods if name not in order)]
         is_by_dataset = len(self.panels) == 1 and len(self.datasets) > 1
         datasets = [None] if is_by_dataset else self.datasets
-        lines = [(method, dataset) for dataset in datasets for method in methods]
+        known = {(row.method, row.dataset) for row in self.rows}
+        every = ((method, dataset) for dataset in datasets for method in methods)
+        lines = [line for line in every if line[1] is None or line in known]
         columns: dict[str, list[str]] = {"method": [method or "all runs" for method, _ in lines]}
         if len(datasets) > 1:
             columns["dataset"] = [str(dataset) for _, dataset in lines]
@@ -141,10 +143,13 @@ class Aggregate(Mapping[tuple[str, str, str], Summary]):
         notes: list[str] = []
         for head, metric, own in self._columns(is_by_dataset):
             column = f"{head} (%)" if percent else head
-            rows = [self._by_key[metric, method, dataset if own is None else own] for method, dataset in lines]  # type: ignore[index]
-            columns[column] = [_shown(row, digits, 100.0 if percent else 1.0) for row in rows]
-            for dataset in dict.fromkeys(row.dataset for row in rows):
-                places = {row.method: i for i, row in enumerate(rows) if row.dataset == dataset}
+            # Another family's runs do not have the metric.
+            rows = [
+                self._by_key.get((metric, method, str(dataset if own is None else own))) for method, dataset in lines
+            ]
+            columns[column] = ["–" if row is None else _shown(row, digits, 100.0 if percent else 1.0) for row in rows]
+            for dataset in dict.fromkeys(row.dataset for row in rows if row is not None):
+                places = {row.method: i for i, row in enumerate(rows) if row is not None and row.dataset == dataset}
                 signs, why = self._marks(metric, dataset, marks)
                 marked |= {(places[method], column): mark for method, mark in signs.items()}
                 notes += [why] if why else []

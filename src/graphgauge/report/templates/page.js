@@ -78,7 +78,11 @@ for (const table of document.querySelectorAll("table")) {
   if (!first) continue;
   const isText = [...first.cells].map((cell, place) => place === 0
     || [...table.tBodies[0].rows].some((row) => Number.isNaN(number(row.cells[place].textContent)) && /[a-z]{4}/i.test(row.cells[place].textContent)));
-  for (const row of table.rows) isText.forEach((is, place) => is && row.cells[place].classList.add("text"));
+  const heads = [...head.cells].map((cell) => cell.textContent);
+  for (const row of table.rows) {
+    isText.forEach((is, place) => is && row.cells[place].classList.add("text"));
+    heads.forEach((name, place) => { row.cells[place].dataset.head = name; });
+  }
 }
 filter.addEventListener("input", show);
 columns.addEventListener("input", choose);
