@@ -23,7 +23,7 @@ from scipy.sparse.linalg import svds
 
 from graphgauge.evolution import EvaluationSuite, poincare_distance
 
-CONDITIONS = ("Normal", "Inverted", "Off")
+CONDITIONS = ("Normal", "Off", "Inverted")  # in the predicted order
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def main() -> None:
     arguments = parser.parse_args()
     graph = block_model() if arguments.graph is None else read_graph(arguments.graph)
     settings = Settings(anchor=arguments.anchor)
-    metrics = ["auc_synthetic", "auc_birth", "auc_matched", "delta_homophily"]
+    metrics = ["auc_synthetic", "auc_birth", "auc_matched", "delta_homophily", "nca_mean"]
     suite = EvaluationSuite(range(len(graph.labels)), graph.labels, CONDITIONS, metrics=metrics)
     for condition in CONDITIONS:
         for seed in range(arguments.seeds):

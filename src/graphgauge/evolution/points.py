@@ -77,6 +77,11 @@ class Points:
     def complete(self) -> bool:
         return bool(self.present.all())
 
+    @cached_property
+    def _room(self) -> Floats:
+        """1 − ‖x‖² of each node."""
+        return margins(np.ascontiguousarray(self.rows.T))
+
     def holds(self, edges: Ints) -> Mask:
         """Which edges (M, 2) have an embedding at both ends."""
         return np.ones(len(edges), bool) if self.complete else np.asarray(self.present[edges].all(axis=1))
@@ -99,10 +104,7 @@ class Points:
     def order(self, first: Ints, second: Ints) -> Floats:
         """A value per pair that rises with its distance, or falls with its score."""
         if self.score == "poincare":
-            room = margins(np.ascontiguousarray(self.rows[first].T)) * margins(
-                np.ascontiguousarray(self.rows[second].T)
-            )
-            return squared_gaps(self.rows, first, second) / room
+            return squared_gaps(self.rows, first, second) / (self._room[first] * self._room[second])
         if self.score == "euclidean":
             return squared_gaps(self.rows, first, second)
         if not isinstance(self.score, str):

@@ -16,6 +16,7 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figure import family_figure, write_figure
 from graphgauge.core.grid import Grid
 from graphgauge.core.options import whole_number
+from graphgauge.core.result import Result
 from graphgauge.core.types import AnyArray, Floats
 from graphgauge.evolution.cycle import Cycle
 from graphgauge.evolution.edges import as_edges, set_of, without
@@ -184,7 +185,7 @@ class EvaluationSuite:
         return [own for run, own in self.evaluators.items() if run[0] == condition]
 
     def report(self) -> dict[str, dict[str, float]]:
-        """Means of each condition as a table, and what can be said about the predicted order of the conditions.
+        """Means of each condition, with intervals over seeds, and what can be said about their predicted order.
 
         Returns
         -------
@@ -196,7 +197,7 @@ class EvaluationSuite:
         keys = [key for key in _REPORTED if any(key in results for results in found.values())]
         columns: dict[str, Any] = {"condition": list(found)}
         for key in keys:
-            columns[key] = [results[key].value if key in results else np.nan for results in found.values()]
+            columns[key] = [_cell(results.get(key)) for results in found.values()]
         columns["seeds"] = [len(self.of(name)) for name in found]
         columns["cycles"] = [sum(len(own.evaluations) for own in self.of(name)) for name in found]
         print(Grid.of(**columns))
@@ -358,6 +359,14 @@ def build_evaluation_suite_from_cora(cora_data: Any, device: Any = "cuda", **opt
     count = getattr(cora_data, "num_nodes", None)
     nodes = range(len(labels) if count is None else whole_number("num_nodes", count))
     return NietzscheEvaluationSuite(nodes, labels, device=device, **options)
+
+
+def _cell(result: Result | None) -> str:
+    """A mean over cycles and seeds, with its interval over seeds."""
+    if result is None or not result.defined:
+        return "–"
+    ends = "" if result.interval is None else " [{:.4f}, {:.4f}]".format(*result.interval)
+    return f"{result.value:.4f}{ends}"
 
 
 def _copies(embeddings: Any, all_edges: Any) -> tuple[AnyArray, AnyArray]:
