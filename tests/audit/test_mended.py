@@ -1,34 +1,36 @@
 """False alarms that real data brought to light stay silent, and what they were mended for is still found."""
 
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from tests.audit.cases import all_cases
 
-from graphgauge.old import audit
-from graphgauge.old.core.result import Chance, Evaluation, Interval, Result
-from graphgauge.old.ranking import evaluate
+from graphgauge import Evaluation, Interval, Reference, Result, audit
+from graphgauge.ranking import evaluate
 
 CASES = {case.check: case for case in all_cases()}
+NOTHING = Evaluation("ranking", [])
+IDEAL = partial(Reference, kind="ideal")
 
 
-def found(check, subject=None, **materials):
+def found(check, subject=NOTHING, **materials):
     return [finding.check for finding in audit.run(subject, only=[check], **materials)]
 
 
 def runs(**seeds):
     """A result for each seed of each method."""
     return [
-        Evaluation("ranking", [scored(0.5)], run={"method": method, "dataset": "toy", "seed": seed})
+        Evaluation("ranking", [scored(0.5)]).named(method=method, dataset="toy", seed=seed)
         for method, own in seeds.items()
         for seed in own
     ]
 
 
-def scored(value, *chance, low=0.0, high=1.0):
+def scored(value, *references, low=0.0, high=1.0, direction="higher"):
     interval = Interval(value + low, value + high, 0.95, "t", "queries")
-    return Result("mrr", "mrr", value, 9, "query", "higher", (0, 1), interval=interval, chance=chance)
+    facts = {"n": 9, "unit": "query", "direction": direction, "bounds": (0, 1)}
+    return Result(key="mrr", metric="mrr", value=value, interval=interval, references=references, **facts)
 
 
 def test_contacts_that_repeat_are_no_facts():
@@ -39,7 +41,7 @@ def test_contacts_that_repeat_are_no_facts():
     for edges, expected in ((facts, ["known-positives-as-negatives"]), (events, [])):
         targets = rng.choice(facts[:, 1], (len(edges), 5))
         given = {"test_edges": edges[:30], "train_edges": edges[30:], "neg_targets": targets[:30]}
-        assert found("known-positives-as-negatives", family="ranking", **given) == expected
+        assert found("known-positives-as-negatives", **given) == expected
 
 
 def test_all_true_edges_may_be_given_beside_those_of_training():
@@ -47,7 +49,7 @@ def test_all_true_edges_may_be_given_beside_those_of_training():
     materials = CASES["known-positives-as-negatives"].planted(np.random.default_rng(0), 1.0)
     every = np.concatenate([materials["test_edges"], materials["train_edges"]])
     given = {**materials, "known_edges": every}
-    assert found("known-positives-as-negatives", family="ranking", **given) == ["known-positives-as-negatives"]
+    assert found("known-positives-as-negatives", **given) == ["known-positives-as-negatives"]
 
 
 @pytest.mark.parametrize(
@@ -68,10 +70,10 @@ def test_a_method_without_seeds_has_none_to_be_run_with(few, unpaired, seeds):
 @pytest.mark.parametrize(
     ("levels", "fires"),
     [
-        ([Chance("one sample repeated", 0.0), Chance("real samples", 0.5, "ideal")], False),
-        ([Chance("one sample repeated", 0.5), Chance("real samples", 0.9, "ideal")], True),
-        ([Chance("perfect forecaster", 0.5, "ideal")], False),
-        ([Chance("constant scorer", 0.0), Chance("random scorer", 0.5)], True),
+        ([Reference("one sample repeated", 0.0), IDEAL("real samples", 0.5)], False),
+        ([Reference("one sample repeated", 0.5), IDEAL("real samples", 0.9)], True),
+        ([IDEAL("perfect forecaster", 0.5)], False),
+        ([Reference("constant scorer", 0.0), Reference("random scorer", 0.5)], True),
         ([], False),
     ],
 )
@@ -85,9 +87,7 @@ def ahead(direction):
     sign = 1 if direction == "higher" else -1
     values = {"first": 0.5 + 0.01 * sign, "second": 0.5, "behind": 0.5 - 0.3 * sign}
     return [
-        Evaluation(
-            "forecasting", [replace(scored(value, low=-0.02, high=0.02), direction=direction)], run={"method": method}
-        )
+        Evaluation("forecasting", [scored(value, low=-0.02, high=0.02, direction=direction)]).named(method=method)
         for method, value in values.items()
     ]
 
@@ -118,7 +118,7 @@ def test_what_scores_were_rounded_to(values, dtype):
 @pytest.mark.parametrize(("width", "fires"), [(0.0, False), (0.02, True)])
 def test_equal_variants_without_an_error_are_no_luck(width, fires):
     evaluations = [
-        Evaluation("ranking", [scored(0.5, low=-width, high=width)], run={"method": f"lr={v}"}) for v in range(6)
+        Evaluation("ranking", [scored(0.5, low=-width, high=width)]).named(method=f"lr={v}") for v in range(6)
     ]
     assert bool(found("best-of-many", evaluations)) == fires
 
@@ -129,7 +129,7 @@ def test_a_constant_scorer_is_not_above_chance_though_it_has_no_interval(ties, s
     def run(seed, *scores):
         own = evaluate(*scores, ties=ties, metrics=["mrr"])
         assert own["mrr"].interval is None
-        return Evaluation("ranking", [own["mrr"]], run={"method": "scorer", "dataset": "toy", "seed": seed})
+        return Evaluation("ranking", [own["mrr"]]).named(method="scorer", dataset="toy", seed=seed)
 
     blind = [run(seed, np.zeros(50), np.zeros((50, 20))) for seed in range(seeds)]
     assert found("not-above-chance", blind) == ["not-above-chance"]
@@ -140,6 +140,6 @@ def test_a_constant_scorer_is_not_above_chance_though_it_has_no_interval(ties, s
 @pytest.mark.parametrize(("value", "fires"), [(0.23, False), (0.79, True), (0.9, True)])
 def test_equal_errors_below_those_of_the_baseline_are_no_finding(value, fires):
     """For a metric where lower is better the distance to the baseline is negative, and no rounding error."""
-    error = replace(scored(value, Chance("mean of the truth", 0.79)), direction="lower")
-    equal = [Evaluation("ranking", [error], run={"method": "m", "dataset": "toy", "seed": seed}) for seed in range(3)]
+    error = scored(value, Reference("mean of the truth", 0.79), direction="lower")
+    equal = [Evaluation("ranking", [error]).named(method="m", dataset="toy", seed=seed) for seed in range(3)]
     assert bool(found("not-above-chance", equal)) == fires
