@@ -164,7 +164,7 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "state.npz"
     forecasting.ForecastState().update(**part(0, 50)).save(path)
     content = dict(np.load(path))
-    content["horizon.abs"] = content["horizon.abs"] * 2
+    content["horizon.high"] = content["horizon.high"] * 2
     np.savez(path, **content)
     with pytest.raises(InputError, match="was changed"):
         forecasting.ForecastState.load(path)

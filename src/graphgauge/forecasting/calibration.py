@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,8 +15,9 @@ from graphgauge.core.random import Random
 from graphgauge.core.result import Reference
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.forecasting.cells import NOTHING, Cells
-from graphgauge.forecasting.positions import GRID, Positions, cells_below
+from graphgauge.forecasting.ranks import GRID, cells_below
 from graphgauge.forecasting.spread import Bins
+from graphgauge.forecasting.sums import Table
 from graphgauge.stats.serial import FEWEST_STEPS, cosine_error
 
 _DRAWS = 2000
@@ -36,14 +38,13 @@ class Reliability:
     over_time: tuple[Floats, Floats] | None = None
 
     @classmethod
-    def from_positions(cls, counted: Positions, cells: Cells, axis: str | None) -> Reliability:
-        parts = counted.by_node if axis == "node" else counted.by_horizon
-        ranks = (parts if axis else parts.sum(axis=1, keepdims=True)).sum(axis=0)
-        over_time = None
-        if axis is None and cells.ordered and np.array_equal(counted.by_block.at, cells.table.at):
-            by_block = (counted.by_block.high + counted.by_block.low)[..., 0]
-            over_time = cells_below(by_block), cells.series("n")[:, 0]
-        return cls(GRID, cells_below(ranks), cells.n, over_time)
+    def from_ranks(cls, tables: Mapping[str, Table], cells: Cells, axis: str | None) -> Reliability:
+        ranks, over_time = tables[f"ranks_by_{axis or 'horizon'}"], None
+        by_group = (ranks if axis else ranks.pooled).by_group()
+        by_block = tables["ranks"]
+        if axis is None and cells.ordered and np.array_equal(by_block.at, cells.table.at):
+            over_time = cells_below((by_block.high + by_block.low)[..., 0]), cells.series("n")[:, 0]
+        return cls(GRID, cells_below(by_group), cells.n, over_time)
 
     @classmethod
     def from_quantiles(cls, cells: Cells, axis: str | None) -> Reliability:

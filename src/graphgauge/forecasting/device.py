@@ -12,8 +12,8 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.types import Floats
 from graphgauge.forecasting.design import Design
-from graphgauge.forecasting.measure import Frame
 from graphgauge.forecasting.sample import Sample
+from graphgauge.forecasting.sums import Span
 
 Totals = tuple[Floats, Floats, Floats]
 
@@ -31,7 +31,7 @@ def of_one_type(arrays: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tensor.to(kind).contiguous() for name, tensor in tensors.items()}
 
 
-def error_sums(sample: Sample, design: Design, frame: Frame) -> tuple[Totals, Totals]:
+def error_sums(sample: Sample, design: Design, span: Span) -> tuple[Totals, Totals]:
     """The sums of `_core.error_sums`, (block, quantity, group): high parts, low parts and counts."""
     torch = need("torch", "a tensor")
     seen = torch.ones_like(sample.y, dtype=torch.bool) if sample.mask is None else sample.mask
@@ -69,14 +69,15 @@ def error_sums(sample: Sample, design: Design, frame: Frame) -> tuple[Totals, To
         names += [f"over_{level:g}" for level in design.half_widths]
     sums = torch.stack([columns[name] for name in names])
     known = torch.stack(counts).to(torch.float64)
-    return _by_group(sums, known, frame, by_node=False), _by_group(sums, known, frame, by_node=True)
+    return _by_group(sums, known, span, by_node=False), _by_group(sums, known, span, by_node=True)
 
 
-def _by_group(sums: Any, counts: Any, frame: Frame, *, by_node: bool) -> Totals:
+def _by_group(sums: Any, counts: Any, span: Span, *, by_node: bool) -> Totals:
     """Sums over (quantity, step, horizon, node)."""
-    blocks, shift = frame.blocks(by_node=by_node), frame.node_shift if by_node else frame.shift
-    steps = np.arange(frame.first, frame.first + frame.steps) >> shift
-    place = sums.new_tensor(steps - frame.first // (1 << shift)).long()
+    shift = span.node_shift if by_node else span.shift
+    blocks = span.blocks(shift)
+    steps = np.arange(span.first, span.first + span.steps) >> shift
+    place = sums.new_tensor(steps - (span.first >> shift)).long()
 
     def added(values: Any) -> Floats:
         of_steps = values.sum(dim=2 if by_node else 3)

@@ -16,9 +16,8 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.metric import Estimate
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.forecasting.cells import Cells
-from graphgauge.forecasting.measure import Frame
 from graphgauge.forecasting.sample import Sample
-from graphgauge.forecasting.sums import Table, grouped
+from graphgauge.forecasting.sums import Span, Table, grouped
 
 # Squared distances below this share of the squared lengths have lost half their digits.
 _NEAR = 2.0**-26
@@ -46,7 +45,7 @@ def joint_table(sample: Sample, *, first: int = 0, edges: Ints | None = None) ->
     """Energy scores, and variogram scores over edges, by time block and horizon."""
     steps, horizons, nodes = sample.shape
     assert sample.members is not None
-    frame = Frame.of(sample, first)
+    span = Span.of(sample.shape, first)
     names = [f"{name}{part}" for name in ("energy", "variogram") for part in ("", "_shuffled", "_n")]
     columns = {name: np.zeros(steps * horizons) for name in ("n", *names)}
     together = max(1, _AT_ONCE // max(1, horizons * nodes * sample.members.shape[-1]))
@@ -57,7 +56,7 @@ def joint_table(sample: Sample, *, first: int = 0, edges: Ints | None = None) ->
             columns[name][some] = values
     columns["n"] = columns["energy_n"]
     step, horizon = np.divmod(np.arange(steps * horizons), max(horizons, 1))
-    return grouped(columns, (step + first) >> frame.shift, horizon, horizons, frame.shift)
+    return grouped(columns, (step + first) >> span.shift, horizon, horizons, span.shift, span.most)
 
 
 def _scores(part: Sample, position: int, edges: Ints | None) -> dict[str, Floats]:

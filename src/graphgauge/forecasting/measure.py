@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -12,102 +11,41 @@ import numpy as np
 from graphgauge import _core
 from graphgauge.core.errors import InputError
 from graphgauge.core.threads import threads_for
-from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.core.types import AnyArray, Floats
 from graphgauge.forecasting.design import Design
 from graphgauge.forecasting.sample import Sample
-from graphgauge.forecasting.sums import FEW_BLOCKS, Table, beside, grouped, most_blocks, shift_for, time_blocks
+from graphgauge.forecasting.sums import Span, Table, beside, grouped
 
 _COUNTS = ("n", "nonzero", "bad_std")
 # Cells whose terms are computed one by one, at once.
 _CELLS = 1 << 16
 
 
-@dataclass(frozen=True)
-class Sums:
-    """All that metrics are computed from: sums by horizon and by node. They add up."""
-
-    design: Design
-    by_horizon: Table
-    by_node: Table
-
-    def merged(self, other: Sums) -> Sums:
-        """The sums of both parts, in their order in time."""
-        horizons, nodes = self.design.horizons, self.design.nodes
-        most = time_blocks(horizons, nodes), most_blocks(nodes, FEW_BLOCKS)
-        by_horizon, by_node = (
-            self.by_horizon.merged(other.by_horizon, most[0]),
-            self.by_node.merged(other.by_node, most[1]),
-        )
-        return replace(self, by_horizon=by_horizon, by_node=by_node)
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Where in time a sample is: its first step, its steps, and the length of blocks by horizon and by node."""
-
-    first: int
-    steps: int
-    shift: int
-    node_shift: int
-
-    @classmethod
-    def of(cls, sample: Sample, first: int) -> Frame:
-        steps, horizons, nodes = sample.shape
-        shift = shift_for(first, steps, time_blocks(horizons, nodes))
-        return cls(first, steps, shift, max(shift, shift_for(first, steps, most_blocks(nodes, FEW_BLOCKS))))
-
-    def blocks(self, *, by_node: bool = False) -> Ints:
-        """The numbers of the blocks that have its steps; a block is 2**shift steps."""
-        shift = self.node_shift if by_node else self.shift
-        return np.arange(self.first >> shift, ((self.first + self.steps - 1) >> shift) + 1 if self.steps else 0)
-
-
 def measure(
     sample: Sample, design: Design, *, first: int = 0, weights: Floats | None = None, naive: Floats | None = None
-) -> Sums:
-    """The sums of a sample whose first step is number `first`."""
-    frame = Frame.of(sample, first)
+) -> tuple[Table, Table]:
+    """The sums by horizon and by node of a sample whose first step is number `first`."""
+    span = Span.of(sample.shape, first)
     fused = sample.rows is None and weights is None
-    tables = []
-    if fused:
-        tables.append(_error_tables(sample, design, frame))
+    tables = [_error_tables(sample, design, span)] if fused else []
     if not fused or design.form in ("quantiles", "samples") or design.scores or design.scaled:
-        parts = [_column_tables(part, design, frame, weights, naive, fused) for part in sample.counted()]
-        tables.append(
-            tuple(
-                reduce(lambda one, two: one.merged(two, len(one) + len(two)), side) for side in zip(*parts, strict=True)
-            )
-        )
-    by_horizon, by_node = (_joined(side) for side in zip(*tables, strict=True))
-    sums = Sums(design, by_horizon, by_node)
-    _refuse_bad(sums, sample)
-    return sums
-
-
-def _joined(tables: tuple[Table, ...]) -> Table:
-    """Tables of one sample with all their quantities; blocks that have no cells are in none of them."""
-    first, *others = tables
-    spread = [each if np.array_equal(each.at, first.at) else _at(each, first) for each in others]
-    return beside(first, *spread)
-
-
-def _at(table: Table, other: Table) -> Table:
-    place = np.searchsorted(other.at, table.at)
-    high, low = np.zeros((2, len(other), len(table.names), table.groups))
-    high[place], low[place] = table.high, table.low
-    return replace(table, at=other.at, high=high, low=low)
+        parts = [_column_tables(part, design, span, weights, naive, fused) for part in sample.counted()]
+        tables.append(reduce(lambda one, two: (one[0].merged(two[0]), one[1].merged(two[1])), parts))
+    by_horizon, by_node = (beside(*side) for side in zip(*tables, strict=True))
+    _refuse_bad(by_horizon, sample)
+    return by_horizon, by_node
 
 
 # ---- point and Gaussian forecasts
 
 
-def _error_tables(sample: Sample, design: Design, frame: Frame) -> tuple[Table, Table]:
+def _error_tables(sample: Sample, design: Design, span: Span) -> tuple[Table, Table]:
     names, tables = quantities(design), []
-    for by_node, (high, low, counts) in enumerate(error_sums(sample, design, frame)):
-        whole = counts.astype(np.float64)
-        parts = np.concatenate([high, whole], axis=1), np.concatenate([low, np.zeros(whole.shape)], axis=1)
-        at, shift = frame.blocks(by_node=bool(by_node)), frame.node_shift if by_node else frame.shift
-        tables.append(Table(names, at, shift, *parts))
+    shifts, mosts = (span.shift, span.node_shift), (span.most, span.most_by_node)
+    for sums, shift, most in zip(error_sums(sample, design, span), shifts, mosts, strict=True):
+        high, low, counts = sums
+        high, low = np.concatenate([high, counts], axis=1), np.concatenate([low, np.zeros(counts.shape)], axis=1)
+        tables.append(Table(names, span.blocks(shift), shift, most, high, low))
     return tables[0], tables[1]
 
 
@@ -119,12 +57,12 @@ def quantities(design: Design) -> tuple[str, ...]:
     return (*sums, *over, *_COUNTS, *(f"inside_{level}" for level in levels))
 
 
-def error_sums(sample: Sample, design: Design, frame: Frame) -> Any:
+def error_sums(sample: Sample, design: Design, span: Span) -> Any:
     """The compiled sums by block and horizon, and by block and node: high parts, low parts and counts."""
     if sample.on_device:
         from graphgauge.forecasting.device import error_sums
 
-        return error_sums(sample, design, frame)
+        return error_sums(sample, design, span)
     mean = sample.y if sample.mean is None else sample.mean
     dtype = np.result_type(sample.y, mean)  # a mean of members is of float64
 
@@ -138,9 +76,9 @@ def error_sums(sample: Sample, design: Design, frame: Frame) -> Any:
         sample.mask,
         design.asked,
         np.array(list(design.half_widths.values()), np.float64),
-        frame.first,
-        1 << frame.shift,
-        1 << frame.node_shift,
+        span.first,
+        1 << span.shift,
+        1 << span.node_shift,
         threads=threads_for(sample.cells),
     )
 
@@ -149,21 +87,21 @@ def error_sums(sample: Sample, design: Design, frame: Frame) -> Any:
 
 
 def _column_tables(
-    part: Sample, design: Design, frame: Frame, weights: Floats | None, naive: Floats | None, fused: bool
+    part: Sample, design: Design, span: Span, weights: Floats | None, naive: Floats | None, fused: bool
 ) -> tuple[Table, Table]:
     """Tables of cells that count, given as rows."""
     rows = part.rows
     assert rows is not None
     columns = {} if fused else _errors_of_cells(part, design)
     columns |= _columns(part, design, naive)
-    step = rows.step + frame.first
-    by_node = grouped(columns, step >> frame.node_shift, rows.node, design.nodes, frame.node_shift)
+    step = rows.step + span.first
+    by_node = grouped(columns, step >> span.node_shift, rows.node, design.nodes, span.node_shift, span.most_by_node)
     if weights is not None:
         of_cell = weights[rows.node]
         # The weighted counts divide; the cells are counted, too.
         counts = {f"{name}#": columns[name] for name in ("n", "nonzero", "scaled_n") if name in columns}
         columns = {name: values * of_cell for name, values in columns.items()} | counts
-    return grouped(columns, step >> frame.shift, rows.horizon, design.horizons, frame.shift), by_node
+    return grouped(columns, step >> span.shift, rows.horizon, design.horizons, span.shift, span.most), by_node
 
 
 def _errors_of_cells(part: Sample, design: Design) -> dict[str, Floats]:
@@ -177,7 +115,7 @@ def _errors_of_cells(part: Sample, design: Design) -> dict[str, Floats]:
             None if each is None else each[some].reshape(size, 1, 1) for each in (part.y, part.mean, part.std)
         )
         few = Sample((size, 1, 1), y, mean, std)
-        (high, low, counts), _ = error_sums(few, design, Frame(0, size, 0, 0))
+        (high, low, counts), _ = error_sums(few, design, Span(0, size, 0, 0, size, size))
         values[:, some] = np.concatenate([high + low, counts], axis=1)[..., 0].T
     return dict(zip(names, values, strict=True))
 
@@ -254,9 +192,8 @@ def ensemble_scores(part: Sample, levels: Iterable[float]) -> tuple[Floats, Floa
 # ---- refusals
 
 
-def _refuse_bad(sums: Sums, sample: Sample) -> None:
+def _refuse_bad(table: Table, sample: Sample) -> None:
     """Refuse sums that are NaN or infinite, and squares that vanish; the cell is named."""
-    table = sums.by_horizon
     fine = bool(np.isfinite(table.high).all())
     if not fine or ("bad_std" in table.names and table.series("bad_std").any()):
         sample.refuse_bad_values()

@@ -13,7 +13,6 @@ from graphgauge.core.grid import Grid, column
 from graphgauge.core.items import Items
 from graphgauge.core.loop import Measured, broken_down, measure
 from graphgauge.core.result import Result
-from graphgauge.forecasting.cells import Cells
 from graphgauge.forecasting.request import Request
 from graphgauge.forecasting.signs import every_so_often, first_steps
 from graphgauge.forecasting.totals import Totals
@@ -25,20 +24,18 @@ def report(totals: Totals, asked: Request, *, bins: int, confidence: float) -> E
     """The evaluation of totals."""
     binned = totals.bins_of(bins)
     samples = totals.samples(None, binned)
-    cells = Cells(totals.design, totals.sums.by_horizon.pooled(), totals.ordered)
     measured = measure(asked.chosen, samples, named=asked.named, confidence=confidence, conventions=asked.conventions)
-    tables = {"horizon": totals.sums.by_horizon, "node": totals.sums.by_node}
-    breakdowns = {
+    breakdowns: dict[str, Grid] = {
         axis: broken_down(
             axis,
             totals.names(axis),
-            Cells(totals.design, table).n,
+            totals.cells_by(axis).n,
             asked.chosen,
             totals.samples(axis, binned),
             confidence=confidence,
             skipped=measured.skipped,
         )
-        for axis, table in tables.items()
+        for axis in ("horizon", "node")
         if axis in asked.axes
     }
     return Evaluation(
@@ -49,7 +46,7 @@ def report(totals: Totals, asked: Request, *, bins: int, confidence: float) -> E
         breakdowns=breakdowns,
         skipped=measured.skipped,
         per_item=_items(measured, totals),
-        materials=_materials(totals, cells),
+        materials=_materials(totals),
         drawings=lambda: _drawings(samples),
     )
 
@@ -66,7 +63,7 @@ def _items(measured: Measured, totals: Totals) -> Items | None:
     """The value of each mean in every time block, whose weighted mean it is."""
     if not totals.ordered:
         return None
-    table = totals.sums.by_horizon
+    table = totals.tables["horizon"]
     values, weights = {}, {}
     for key, estimate in measured.estimates.items():
         over = estimate.facts.get("over")
@@ -79,11 +76,12 @@ def _items(measured: Measured, totals: Totals) -> Items | None:
     return Items("time step", table.at << table.shift, values, weights)
 
 
-def _materials(totals: Totals, cells: Cells) -> dict[str, Any]:
+def _materials(totals: Totals) -> dict[str, Any]:
     """What checks look at: sums, and some time steps of the sample."""
+    cells = totals.cells_by(None)
     found: dict[str, Any] = {
         "cells": cells,
-        "by_node": Cells(totals.design, totals.sums.by_node, totals.ordered),
+        "by_node": totals.cells_by("node"),
         "unmasked": totals.cells > 0 and totals.cells == int(cells.n.sum()) + totals.dropped,
     }
     whole = totals.whole

@@ -270,8 +270,9 @@ class ForecastState:
         arrays: dict[str, AnyArray] = {f"labels.{axis}": known for axis, known in totals.labels.items()}
         for name, known in (("weights", extras.weights), ("naive", extras.naive), ("edges", extras.edges)):
             arrays |= {} if known is None else {f"nodes.{name}": known}
-        more, sums = packed(totals)
-        write_archive(path, "forecasting", {**facts, "tables": more}, {**arrays, **sums})
+        spread = {} if totals.spread is None else {"spread": totals.spread}
+        facts["tables"], sums = packed({**totals.tables, **spread})
+        write_archive(path, "forecasting", facts, {**arrays, **sums})
 
     @classmethod
     def load(cls, path: str | Path) -> ForecastState:
@@ -301,13 +302,12 @@ class ForecastState:
             )
             state._extras = Extras(*(arrays.get(f"nodes.{name}") for name in ("weights", "naive", "edges")))
             labels = {name[7:]: known for name, known in arrays.items() if name.startswith("labels.")}
-            state._totals = replace(
-                unpacked(design, facts["tables"], arrays),
-                cells=int(facts["cells"]),
-                dropped=int(facts["dropped"]),
-                ordered=bool(facts["ordered"]),
-                labels=labels,
-            )
+            tables = unpacked(facts["tables"], arrays)
+            spread = tables.pop("spread", None)
+            if (tables["horizon"].groups, tables["node"].groups) != (design.horizons, design.nodes):
+                raise ValueError("sums do not fit the forecast")
+            numbers = int(facts["cells"]), int(facts["dropped"]), bool(facts["ordered"])
+            state._totals = Totals(design, tables, spread, *numbers, labels)
             state._asked = Request(design, [], frozenset(), axes, dict(facts["conventions"]))
             state._seen = [(int(first), int(end)) for first, end in facts["seen"]]
         except (KeyError, TypeError, ValueError, IndexError, msgspec.ValidationError):

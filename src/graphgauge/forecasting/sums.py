@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from graphgauge import _core
+from graphgauge.core.arrays import sorted_unique
 from graphgauge.core.types import AnyArray, Floats, Ints
 
 # Blocks of one group: intervals need the slow movements of errors, not every step. Of many groups fewer are kept; with
@@ -21,17 +22,14 @@ from graphgauge.core.types import AnyArray, Floats, Ints
 MOST_BLOCKS, FEW_BLOCKS, _ROOM = 256, 64, 1 << 16
 # Cells of a time step that are many.
 _WIDE = 1 << 14
+# Blocks between the first and the last of a part that are counted in a table.
+_DENSE = 1 << 20
 Pair = tuple[Floats, Floats]
 
 
 def most_blocks(groups: int, most: int = MOST_BLOCKS) -> int:
     """The number of time blocks that are kept for so many groups; 1 if they are not followed over time."""
     return next((blocks for blocks in (most, FEW_BLOCKS) if blocks * groups <= _ROOM), 1)
-
-
-def time_blocks(horizons: int, nodes: int) -> int:
-    """The number of time blocks by horizon; steps of many cells are summed several at once, which is faster."""
-    return most_blocks(horizons, MOST_BLOCKS if horizons * nodes < _WIDE else FEW_BLOCKS)
 
 
 def shift_for(first: int, steps: int, most: int) -> int:
@@ -42,23 +40,45 @@ def shift_for(first: int, steps: int, most: int) -> int:
     return shift
 
 
+@dataclass(frozen=True)
+class Span:
+    """The steps of a part in time, from `first` on, and its blocks of 2**shift steps: by horizon, and by node."""
+
+    first: int
+    steps: int
+    shift: int
+    node_shift: int
+    most: int
+    most_by_node: int
+
+    @classmethod
+    def of(cls, shape: tuple[int, int, int], first: int) -> Span:
+        """The span of a sample of this shape."""
+        steps, horizons, nodes = shape
+        # Steps of many cells are summed several at once, which is faster.
+        most = most_blocks(horizons, MOST_BLOCKS if horizons * nodes < _WIDE else FEW_BLOCKS)
+        most_by_node = most_blocks(nodes, FEW_BLOCKS)
+        shift = shift_for(first, steps, most)
+        return cls(first, steps, shift, max(shift, shift_for(first, steps, most_by_node)), most, most_by_node)
+
+    def blocks(self, shift: int) -> Ints:
+        """The numbers of the blocks that have its steps."""
+        return np.arange(self.first >> shift, ((self.first + self.steps - 1) >> shift) + 1 if self.steps else 0)
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Sums (block, quantity, group) in two floats; block `at` contains the steps from at·2**shift up to the next.
 
-    `at` rises. A table without order in time has one block, number 0.
+    `at` rises. At most `most` blocks are kept. A table without order in time has one block, number 0.
     """
 
     names: tuple[str, ...]
     at: Ints
     shift: int
+    most: int
     high: Floats
     low: Floats
-
-    @classmethod
-    def empty(cls, names: tuple[str, ...], groups: int) -> Table:
-        nothing = np.zeros((0, len(names), groups))
-        return cls(names, np.zeros(0, np.int64), 0, nothing, nothing)
 
     def __len__(self) -> int:
         return len(self.at)
@@ -79,52 +99,48 @@ class Table:
 
     def total(self, name: str) -> Floats:
         """The sum of a quantity over time, per group."""
-        return np.asarray(self._totals[self.names.index(name)])
+        if name not in self._totals:
+            self._totals[name] = np.add(*folded(*self.pair(name)))
+        return self._totals[name]
+
+    def by_group(self) -> Floats:
+        """All quantities in total (group, quantity)."""
+        high, low = folded(self.high, self.low)
+        return (high + low).T
 
     @cached_property
-    def _totals(self) -> Floats:
-        high, low = folded(self.high, self.low)
-        return high + low
+    def _totals(self) -> dict[str, Floats]:
+        return {}
 
+    @cached_property
     def pooled(self) -> Table:
         """All groups as one."""
-        return self._pooled
-
-    @cached_property
-    def _pooled(self) -> Table:
         high, low = folded(np.moveaxis(self.high, 2, 0), np.moveaxis(self.low, 2, 0))
         return replace(self, high=high[..., np.newaxis], low=low[..., np.newaxis])
-
-    def of_groups(self, chosen: Ints) -> Table:
-        return replace(self, high=self.high[..., chosen], low=self.low[..., chosen])
 
     def unordered(self) -> Table:
         """The same without order in time, as one block."""
         high, low = folded(self.high, self.low)
         return replace(self, at=np.zeros(1, np.int64), shift=0, high=high[np.newaxis], low=low[np.newaxis])
 
-    def coarser(self) -> Table:
-        """Blocks of twice the length."""
-        return replace(self._of_blocks(self.at >> 1, self.high, self.low), shift=self.shift + 1)
-
-    def within(self, most: int) -> Table:
-        """With at most so many blocks."""
-        table = self
-        while len(table) > most:
-            table = table.coarser()
-        return table
-
-    def merged(self, other: Table, most: int) -> Table:
+    def merged(self, other: Table) -> Table:
         """The sums of both, each block with that of the same steps."""
-        one, two = self, other
-        while one.shift < two.shift:
-            one = one.coarser()
-        while two.shift < one.shift:
-            two = two.coarser()
+        shift = max(self.shift, other.shift)
+        one, two = self._coarser(shift - self.shift), other._coarser(shift - other.shift)
         at = np.concatenate([one.at, two.at])
         order = np.argsort(at, kind="stable")
         high, low = (np.concatenate(parts)[order] for parts in ((one.high, two.high), (one.low, two.low)))
-        return one._of_blocks(at[order], high, low).within(most)
+        table = one._of_blocks(at[order], high, low)
+        while len(table) > table.most:
+            table = table._coarser(1)
+        return table
+
+    def _coarser(self, times: int) -> Table:
+        """Blocks of `times` twice the length."""
+        table = self
+        for _ in range(times):
+            table = replace(table._of_blocks(table.at >> 1, table.high, table.low), shift=table.shift + 1)
+        return table
 
     def _of_blocks(self, at: Ints, high: Floats, low: Floats) -> Table:
         """Rows of blocks with numbers that do not fall; a number may be there twice."""
@@ -137,21 +153,30 @@ class Table:
 
 
 def beside(*tables: Table) -> Table:
-    """Tables of the same blocks and groups as one with all quantities."""
+    """Tables of the same groups as one with all quantities; a block that one of them lacks adds nothing there."""
     first = tables[0]
     if len(tables) == 1:
         return first
-    high, low = (np.concatenate([getattr(each, side) for each in tables], axis=1) for side in ("high", "low"))
-    return replace(first, names=tuple(name for each in tables for name in each.names), high=high, low=low)
+    at = sorted_unique(np.concatenate([each.at for each in tables]))
+    high, low = np.zeros((2, len(at), sum(len(each.names) for each in tables), first.groups))
+    done = 0
+    for each in tables:
+        place = np.searchsorted(at, each.at), slice(done, done := done + len(each.names))
+        high[place], low[place] = each.high, each.low
+    return replace(first, names=tuple(name for each in tables for name in each.names), at=at, high=high, low=low)
 
 
-def grouped(columns: Mapping[str, AnyArray], block: Ints, group: Ints, groups: int, shift: int) -> Table:
+def grouped(columns: Mapping[str, AnyArray], block: Ints, group: Ints, groups: int, shift: int, most: int) -> Table:
     """The table of numbers of cells, given the block and the group of each cell."""
-    at, place = np.unique(block, return_inverse=True)
+    lowest = int(block.min()) if len(block) else 0
+    place = block - lowest
+    at = np.flatnonzero(np.bincount(place)) if len(place) and int(place.max()) < _DENSE else sorted_unique(place)
+    if len(at) and int(at[-1]) >= len(at):
+        place = np.searchsorted(at, place)
     values = np.array([np.asarray(each, np.float64) for each in columns.values()]).reshape(len(columns), len(block))
-    sums = _core.grouped_sums(values, place.astype(np.int64) * groups + group, len(at) * groups)
+    sums = _core.grouped_sums(values, place * groups + group, len(at) * groups)
     high, low = (side.reshape(len(columns), len(at), groups).swapaxes(0, 1) for side in sums)
-    return Table(tuple(columns), at.astype(np.int64), shift, high, low)
+    return Table(tuple(columns), at + lowest, shift, most, high, low)
 
 
 # ---- numbers in two floats

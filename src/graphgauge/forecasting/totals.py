@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,86 +11,69 @@ from graphgauge.forecasting.calibration import Reliability, Spread
 from graphgauge.forecasting.cells import Cells
 from graphgauge.forecasting.design import Design
 from graphgauge.forecasting.joint import Vectors, joint_table
-from graphgauge.forecasting.measure import Sums, measure
+from graphgauge.forecasting.measure import measure
 from graphgauge.forecasting.nodes import Extras
-from graphgauge.forecasting.positions import Positions, positions
+from graphgauge.forecasting.ranks import rank_tables
 from graphgauge.forecasting.reading import names_of
 from graphgauge.forecasting.sample import Sample
-from graphgauge.forecasting.spread import Bins, StdCells, all_bins, joined, std_cells
-from graphgauge.forecasting.sums import MOST_BLOCKS, Table
+from graphgauge.forecasting.spread import Bins, all_bins, std_table
+from graphgauge.forecasting.sums import Table
 
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums, positions of truths, standard deviations and joint scores; `ordered` if the order in time is known.
+    """Tables of sums by name: by horizon and by node, of ranks of truths, of joint scores; and by standard deviation.
 
-    `cells` counts all cells, `dropped` those with NaN. `whole` is the sample, if there is one only.
+    `cells` counts all cells, `dropped` those with NaN. The order in time may be unknown. `whole` is the sample, if
+    there is one only.
     """
 
-    sums: Sums
+    design: Design
+    tables: Mapping[str, Table]
+    spread: Table | None
     cells: int
     dropped: int
     ordered: bool = True
-    positions: Positions | None = None
-    spread: tuple[StdCells, ...] | None = None
-    joint: Table | None = None
-    labels: dict[str, AnyArray] = field(default_factory=dict)
+    labels: Mapping[str, AnyArray] = field(default_factory=dict)
     whole: Sample | None = None
 
     @classmethod
     def of(cls, sample: Sample, design: Design, extras: Extras, *, first: int = 0) -> Totals:
         """The totals of a sample whose first time step is number `first`."""
-        sums = measure(sample, design, first=first, weights=extras.weights, naive=extras.naive)
-        calibrated = not design.weighted and design.form != "point"
-        counted = calibrated and design.form != "quantiles"
-        joint = design.form == "samples" and "joint" in design.parts and sample.rows is None
-        return cls(
-            sums,
-            sample.cells,
-            sample.dropped,
-            True,
-            positions(sample, design, first=first) if counted else None,
-            std_cells(sample) if calibrated and design.form == "gaussian" and "bins" in design.parts else None,
-            joint_table(sample, first=first, edges=extras.edges) if joint else None,
-            dict(sample.labels),
-            sample,
-        )
+        by_horizon, by_node = measure(sample, design, first=first, weights=extras.weights, naive=extras.naive)
+        tables, spread = {"horizon": by_horizon, "node": by_node}, None
+        if not design.weighted and design.form in ("gaussian", "samples"):
+            tables |= rank_tables(sample, design, first=first)
+        if not design.weighted and design.form == "gaussian" and "bins" in design.parts:
+            spread = std_table(sample)
+        if design.form == "samples" and "joint" in design.parts and sample.rows is None:
+            tables["joint"] = joint_table(sample, first=first, edges=extras.edges)
+        return cls(design, tables, spread, sample.cells, sample.dropped, True, sample.labels, sample)
 
-    @property
-    def design(self) -> Design:
-        return self.sums.design
+    def cells_by(self, axis: str | None) -> Cells:
+        """The sums of all cells, or by horizon or node."""
+        return Cells(self.design, self.tables[axis] if axis else self.tables["horizon"].pooled, self.ordered)
 
     def names(self, axis: str) -> AnyArray:
         """The labels of horizons, or of nodes: their own, or horizons from 1 and nodes from 0."""
-        return names_of(self.labels.get(axis), axis, getattr(self.design, f"{axis}s"))
+        return names_of(self.labels.get(axis), axis, self.tables[axis].groups)
 
     def unordered(self) -> Totals:
         """The same without order in time."""
-        sums = replace(self.sums, by_horizon=self.sums.by_horizon.unordered(), by_node=self.sums.by_node.unordered())
-        counted = None
-        if self.positions is not None:
-            counted = replace(self.positions, by_block=self.positions.by_block.unordered())
-        joint = None if self.joint is None else self.joint.unordered()
-        return replace(self, sums=sums, positions=counted, joint=joint, ordered=False)
+        tables = {name: table.unordered() for name, table in self.tables.items()}
+        return replace(self, tables=tables, ordered=False)
 
     def merged(self, other: Totals) -> Totals:
         """The totals of both parts."""
         one, two = (self, other) if self.ordered == other.ordered else (self.unordered(), other.unordered())
-        found: dict[str, Any] = {}
-        if one.positions is not None and two.positions is not None:
-            found["positions"] = one.positions.merged(two.positions)
-        if one.spread is not None and two.spread is not None:
-            found["spread"] = tuple(map(joined, zip(one.spread, two.spread, strict=True)))
-        if one.joint is not None and two.joint is not None:
-            found["joint"] = one.joint.merged(two.joint, MOST_BLOCKS)
         return replace(
             one,
-            sums=one.sums.merged(two.sums),
+            tables={name: table.merged(two.tables[name]) for name, table in one.tables.items()},
+            spread=None if one.spread is None or two.spread is None else one.spread.merged(two.spread),
             cells=one.cells + two.cells,
             dropped=one.dropped + two.dropped,
             labels=one.labels or two.labels,
             whole=None,
-            **found,
         )
 
     def samples(self, axis: str | None, bins: Sequence[Bins] | None) -> dict[str, Any]:
@@ -98,18 +81,17 @@ class Totals:
 
         `bins` are those of `bins_of`.
         """
-        design = self.design
-        table = self.sums.by_node if axis == "node" else self.sums.by_horizon
-        cells = Cells(design, table.pooled() if axis is None else table, self.ordered)
+        design, cells = self.design, self.cells_by(axis)
         found: dict[str, Any] = dict.fromkeys(design.cell_samples, cells)
         if design.form == "quantiles" and not design.weighted:
             found["reliability"] = Reliability.from_quantiles(cells, axis)
-        elif self.positions is not None:
-            found["reliability"] = Reliability.from_positions(self.positions, cells, axis)
+        elif "ranks" in self.tables:
+            found["reliability"] = Reliability.from_ranks(self.tables, cells, axis)
         if bins is not None and axis != "node":
             found["spread"] = Spread.of(tuple(bins[1:] if axis else bins[:1]), self.whole is not None, cells)
-        if self.joint is not None and axis != "node":
-            vectors = Vectors(design, self.joint if axis else self.joint.pooled(), self.ordered)
+        if "joint" in self.tables and axis != "node":
+            joint = self.tables["joint"]
+            vectors = Vectors(design, joint if axis else joint.pooled, self.ordered)
             found |= {"joint": vectors} | ({} if design.edges is None else {"pairs": vectors})
         return found
 
