@@ -72,7 +72,6 @@ SHOWN_BY = {
         "core.registry.metric",
     ),
     **dict.fromkeys((f"audit.{name}" for name in ("Check", "Finding", "Findings")), "core.finding.check"),
-    "forecasting.Sample": "forecasting.evaluate",
     "evolution.Cycle": "evolution.Log",
     "evolution.NietzscheEvaluationSuite": "evolution.EvaluationSuite",
     "explanation.OwnAnswers": "explanation.from_pyg",

@@ -21,13 +21,11 @@ from graphgauge.forecasting.functions import (
     wape,
 )
 from graphgauge.forecasting.labelled import from_wide
-from graphgauge.forecasting.sample import Sample
 from graphgauge.forecasting.state import ForecastState
 from graphgauge.forecasting.tables import evaluate_table
 
 __all__ = [
     "ForecastState",
-    "Sample",
     "bias",
     "calibration_error",
     "coverage",

@@ -10,7 +10,7 @@ from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.forecasting.nodes import Extras, extras_of
 from graphgauge.forecasting.request import COVERAGE, request
 from graphgauge.forecasting.results import apart, report
-from graphgauge.forecasting.sample import Sample
+from graphgauge.forecasting.sample import Reading, Sample
 from graphgauge.forecasting.totals import Totals
 from graphgauge.protocols import under_protocols
 
@@ -106,23 +106,8 @@ def evaluate(
     >>> ev.by("horizon")["mae"].tolist()
     [1.0, 3.0]
     """
-    sample = y_true
-    if not isinstance(y_true, Sample):
-        sample = Sample.from_arrays(
-            y_true,
-            y_pred,
-            std=std,
-            quantiles=quantiles,
-            levels=levels,
-            samples=samples,
-            scores=scores,
-            mask=mask,
-            null_value=null_value,
-            null_tolerance=null_tolerance,
-            nan=nan,
-            axes=axes,
-            labels=labels,
-        )
+    arrays = {"y_true": y_true, "y_pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples, "mask": mask}
+    sample = Sample.from_arrays(arrays, scores, levels, Reading(axes, labels, null_value, null_tolerance, nan))
     extras = extras_of(sample, weights=weights, history=history, season=season, graph=graph)
     return evaluate_sample(sample, extras, coverage=coverage, bins=bins, metrics=metrics, confidence=confidence)
 

@@ -19,6 +19,8 @@ from graphgauge.forecasting.frames import columns_of, is_frame, labels_of
 
 AXES = ("time", "horizon", "node")
 CHANNEL = "channel"
+# In which arrays are handed on.
+ORDER = ("time", "horizon", CHANNEL, "node")
 # Arrays with one more axis than the truth: quantiles have levels, samples have members.
 WIDER = ("quantiles", "samples")
 
@@ -127,42 +129,54 @@ Roles = Mapping[str, tuple[str, ...]]
 
 def matched(arrays: Mapping[str, Any], axes: Any) -> Matched | None:
     """Arrays in the order and with the labels of the truth, whose dimensions `axes` names; None without any labels."""
-    known = {name: read(value, name) for name, value in arrays.items()}
-    given = known["y_true"]
-    if given is None:
-        named = next((name for name, array in known.items() if array is not None), None)
-        if named is not None:
-            raise InputError("has no labels, but other arrays have", where="y_true", fix=f"{named} has labels.")
+    known = {name: each for name, value in arrays.items() if (each := read(value, name)) is not None}
+    if not known:
         return None
-    roles, truth = _roles(axes, given, known), given
+    if "y_true" not in known:
+        raise InputError("has no labels, but other arrays have", where="y_true", fix=f"{next(iter(known))} has labels.")
+    roles = _roles(axes, known)
     lead = roles.get("horizon", ("",))[0]
-    forecast = next((each for name, each in known.items() if each is not None and lead in each.dims), None)
-    if lead and lead not in truth.dims and forecast is not None:
-        known, truth = _at_valid_times(known, truth, forecast, roles)
-    order = [dim for role in (*AXES[:2], CHANNEL, AXES[2]) for dim in roles.get(role, ())]
-    truth = _in_order_of_time(truth, roles)
-    found = {
-        name: arrays[name] if array is None else _placed(name, array, truth, order) for name, array in known.items()
-    }
-    nodes, places = len(roles.get("node", ())), len(order) - len(roles.get("node", ()))
-    folded = {
-        name: values if nodes < 2 or known[name] is None else _folded(values, places, nodes)
-        for name, values in found.items()
-    }
-    labels = {role: truth.labels[dims[0]] for role, dims in roles.items() if len(dims) == 1 and dims[0] in truth.labels}
-    if nodes > 1 and all(dim in truth.labels for dim in roles["node"]):
-        labels["node"] = _crossed([truth.labels[dim] for dim in roles["node"]])
-    own = {dim: truth.labels.get(dim, np.arange(_size(truth, dim))) for dim in roles.get("node", ())}
-    return Matched(folded, tuple(role for role in (*AXES[:2], CHANNEL, AXES[2]) if role in roles), labels, own)
+    forecast = next((each for each in known.values() if lead in each.dims), None)
+    observed = None
+    if forecast is not None and lead not in known["y_true"].dims:
+        known, observed = _at_valid_times(known, forecast, roles)
+    truth = known["y_true"]
+    order = [dim for role in ORDER for dim in roles.get(role, ())]
+    lacking = next((dim for dim in order if dim not in truth.dims), None)
+    if lacking is not None or len(order) < len(truth.dims):
+        raise InputError(
+            f"has the dimensions {', '.join(truth.dims)}, the axes have {', '.join(order)}",
+            where="y_true",
+            fix="Rename or select them, or name them with axes={…}.",
+        )
+    sizes = {dim: truth.values.shape[truth.dims.index(dim)] for dim in order}
+    labels = {dim: truth.labels[dim] for dim in order if dim in truth.labels}
+    for dim in roles.get("time", ()):
+        if dim in labels and labels[dim].dtype.kind in "iufM":
+            labels[dim] = np.sort(labels[dim])  # intervals depend on the order
+    found = {**arrays, **{name: _placed(name, array, sizes, labels) for name, array in known.items()}}
+    if observed is not None:
+        there = _placed("mask", observed, sizes, labels)
+        given = found.get("mask", there)
+        found["mask"] = given * there if given.shape == there.shape else given  # refused with its shape
+    nodes = roles.get("node", ())
+    if len(nodes) > 1:
+        outer = len(order) - len(nodes)
+        labelled = {*known, "mask"} if observed is not None else known
+        for name in labelled:
+            shape = found[name].shape
+            found[name] = found[name].reshape(*shape[:outer], -1, *shape[len(order) :])
+    names = {role: labels[dims[0]] for role, dims in roles.items() if len(dims) == 1 and dims[0] in labels}
+    if len(nodes) > 1 and all(dim in labels for dim in nodes):
+        names["node"] = _crossed([labels[dim] for dim in nodes])
+    places = {dim: labels.get(dim, np.arange(sizes[dim])) for dim in nodes}
+    return Matched(found, tuple(role for role in ORDER if role in roles), names, places)
 
 
-def _size(array: Labelled, dim: str) -> int:
-    return int(array.values.shape[array.dims.index(dim)])
-
-
-def _roles(axes: Any, truth: Labelled, known: Mapping[str, Labelled | None]) -> Roles:
+def _roles(axes: Any, known: Mapping[str, Labelled]) -> Roles:
     """The dimensions of each axis."""
-    every = dict.fromkeys(dim for name, each in known.items() if each and name not in WIDER for dim in each.dims)
+    truth = known["y_true"]
+    every = dict.fromkeys(dim for name, each in known.items() if name not in WIDER for dim in each.dims)
     own = {*AXES, CHANNEL}
     if isinstance(axes, Mapping):
         unknown = next((role for role in axes if role not in own), None)
@@ -179,7 +193,6 @@ def _roles(axes: Any, truth: Labelled, known: Mapping[str, Labelled | None]) -> 
             f"y_true has the dimensions {', '.join(truth.dims)}: which are time, horizon and node?",
             fix=f"Name them, for example axes={{'time': 'time', 'node': ({rest},)}}.",
         )
-    every |= dict.fromkeys(truth.dims)
     absent = next((dim for dims in roles.values() for dim in dims if dim not in every), None)
     if absent is not None:
         raise OptionError(f"axes names {absent!r:.60}, but the dimensions are {', '.join(every)}")
@@ -187,34 +200,30 @@ def _roles(axes: Any, truth: Labelled, known: Mapping[str, Labelled | None]) -> 
 
 
 def _at_valid_times(
-    known: Mapping[str, Labelled | None], truth: Labelled, forecast: Labelled, roles: Roles
-) -> tuple[dict[str, Labelled | None], Labelled]:
-    """The truth, and what goes with it, at issue time plus lead time; cells without a truth are masked."""
-    issue, lead = roles["time"][0], roles["horizon"][0]
-    others = [dim for dim in truth.dims if dim not in roles.get("node", ()) and dim not in roles.get(CHANNEL, ())]
+    known: Mapping[str, Labelled], forecast: Labelled, roles: Roles
+) -> tuple[dict[str, Labelled], Labelled | None]:
+    """The arrays with truth and mask at issue time plus lead time, and where there is a truth; None if everywhere."""
+    issue, lead, truth = roles["time"][0], roles["horizon"][0], known["y_true"]
+    others = [dim for dim in truth.dims if dim not in (*roles.get("node", ()), *roles.get(CHANNEL, ()))]
     if len(others) != 1:
         raise InputError(f"has no single dimension of valid times among {', '.join(truth.dims)}", where="y_true")
-    valid_dim = others[0]
-    for name, array, dim in (("y_true", truth, valid_dim), ("y_pred", forecast, issue), ("y_pred", forecast, lead)):
+    valid = others[0]
+    for name, array, dim in (("y_true", truth, valid), ("y_pred", forecast, issue), ("y_pred", forecast, lead)):
         if dim not in array.labels:
             raise InputError(f"has no labels along {dim}", where=name, fix="Truth is looked up at issue + lead time.")
-    index = _places_of_valid_times(truth.labels[valid_dim], forecast.labels[issue], forecast.labels[lead])
+    index = _places_of_valid_times(truth.labels[valid], forecast.labels[issue], forecast.labels[lead])
+    times = {dim: forecast.labels[dim] for dim in (issue, lead)}
 
     def looked_up(array: Labelled) -> Labelled:
-        values = np.moveaxis(array.values, array.dims.index(valid_dim), 0)[np.maximum(index, 0)]
-        labels = {dim: each for dim, each in array.labels.items() if dim != valid_dim} | times
-        return Labelled(values, (issue, lead, *(dim for dim in array.dims if dim != valid_dim)), labels)
+        values = np.moveaxis(array.values, array.dims.index(valid), 0)[np.maximum(index, 0)]
+        labels = {dim: each for dim, each in array.labels.items() if dim != valid} | times
+        return Labelled(values, (issue, lead, *(dim for dim in array.dims if dim != valid)), labels)
 
-    times = {dim: forecast.labels[dim] for dim in (issue, lead)}
-    turned, truth = {**known, "y_true": looked_up(truth)}, looked_up(truth)
-    mask, there = known.get("mask"), Labelled(index >= 0, (issue, lead), times)
-    if mask is not None and valid_dim in mask.dims and lead not in mask.dims:
-        mask = looked_up(mask)
-    if mask is not None and not there.values.all():
-        parts = (_placed("mask", each, truth, truth.dims).astype(bool) for each in (mask, there))
-        mask = Labelled(np.logical_and(*parts), truth.dims, truth.labels)
-    turned["mask"] = there if mask is None and not there.values.all() else mask
-    return turned, truth
+    turned = {**known, "y_true": looked_up(truth)}
+    mask = known.get("mask")
+    if mask is not None and valid in mask.dims and lead not in mask.dims:
+        turned["mask"] = looked_up(mask)
+    return turned, None if (index >= 0).all() else Labelled(index >= 0, (issue, lead), times)
 
 
 def _places_of_valid_times(known: AnyArray, issued: AnyArray, leads: AnyArray) -> Ints:
@@ -237,40 +246,30 @@ def _places_of_valid_times(known: AnyArray, issued: AnyArray, leads: AnyArray) -
     return np.asarray(index, np.int64)
 
 
-def _in_order_of_time(truth: Labelled, roles: Roles) -> Labelled:
-    """The truth with rising times: intervals depend on the order."""
-    (time,) = roles.get("time", ("",))
-    labels = truth.labels.get(time)
-    if labels is None or labels.dtype.kind not in "iufM" or (labels[1:] > labels[:-1]).all():
-        return truth
-    order = np.argsort(labels, kind="stable")
-    values = np.take(truth.values, order, axis=truth.dims.index(time))
-    return Labelled(values, truth.dims, {**truth.labels, time: labels[order]})
+def _placed(name: str, array: Labelled, sizes: Mapping[str, int], labels: Mapping[str, AnyArray]) -> AnyArray:
+    """The values of an array along dimensions of these sizes and labels, in their order; members and levels last.
 
-
-def _placed(name: str, array: Labelled, truth: Labelled, order: Sequence[str]) -> AnyArray:
-    """The values of an array in the order of dimensions and labels of the truth; members and levels last."""
-    missing = [dim for dim in order if dim not in array.dims]
-    last = [dim for dim in array.dims if dim not in order]
-    if (missing and name != "mask") or len(last) != (name in WIDER):
+    A mask is the same along dimensions that it lacks.
+    """
+    there = [dim for dim in sizes if dim in array.dims]
+    last = [dim for dim in array.dims if dim not in sizes]
+    if (len(there) < len(sizes) and name != "mask") or len(last) != (name in WIDER):
         raise InputError(
-            f"has the dimensions {', '.join(array.dims)}, y_true has {', '.join(truth.dims)}",
+            f"has the dimensions {', '.join(array.dims)}, y_true has {', '.join(sizes)}",
             where=name,
             fix="Rename or select them, or name them with axes={…}.",
         )
     values = array.values
-    for dim in array.dims:
-        if dim in truth.labels and dim in array.labels:
-            places = _places(array.labels[dim], truth.labels[dim], f"{name}, {dim}")
-            values = values if places is None else np.take(values, places, axis=array.dims.index(dim))
-    there = [dim for dim in order if dim in array.dims]
-    values = values.transpose([array.dims.index(dim) for dim in (*there, *last)])
-    if not missing:
-        return np.asarray(values)
-    # A mask is the same along dimensions that it lacks.
-    sizes = [_size(truth, dim) for dim in order]
-    shape = [size if dim in there else 1 for dim, size in zip(order, sizes, strict=True)]
-    return np.broadcast_to(values.reshape(shape), sizes)
+    for place, dim in enumerate(array.dims):
+        if dim in labels and dim in array.labels:
+            wanted = _places(array.labels[dim], labels[dim], f"{name}, {dim}")
+            values = values if wanted is None else np.take(values, wanted, axis=place)
+    values = np.asarray(values).transpose([array.dims.index(dim) for dim in (*there, *last)])
+    if len(there) == len(sizes):
+        return values
+    return np.broadcast_to(
+        values.reshape([size if dim in there else 1 for dim, size in sizes.items()]), [*sizes.values()]
+    )
 
 
 def _places(own: AnyArray, wanted: AnyArray, where: str) -> Ints | None:
@@ -298,18 +297,10 @@ def over_nodes(value: Any, places: Mapping[str, AnyArray], name: str) -> Any:
         return value
     if len(places) == 1 and not set(places) & set(own.dims):
         places = {own.dims[-1]: next(iter(places.values()))}  # their only dimension, under another name
-    others = [dim for dim in own.dims if dim not in places]
-    sizes = {dim: len(labels) for dim, labels in places.items()}
-    truth = Labelled(np.empty(tuple(sizes.values())), tuple(sizes), places)
-    if others and len(others) == 1:
-        truth = Labelled(np.empty((_size(own, others[0]), *sizes.values())), (others[0], *sizes), places)
-    values = _placed("mask", own, truth, truth.dims)
-    return values.reshape(*values.shape[: len(others)], -1)
-
-
-def _folded(values: AnyArray, places: int, nodes: int) -> AnyArray:
-    """The dimensions of the nodes as one."""
-    return values.reshape(*values.shape[:places], -1, *values.shape[places + nodes :])
+    others = {dim: size for dim, size in zip(own.dims, own.values.shape, strict=True) if dim not in places}
+    sizes = (others if len(others) == 1 else {}) | {dim: len(labels) for dim, labels in places.items()}
+    values = _placed("mask", own, sizes, places)
+    return values.reshape(*values.shape[: len(sizes) - len(places)], -1)
 
 
 def _crossed(labels: Sequence[AnyArray]) -> AnyArray:

@@ -13,7 +13,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats
 from graphgauge.forecasting.design import Design
-from graphgauge.forecasting.sample import Sample
+from graphgauge.forecasting.sample import Sample, loss_of
 from graphgauge.forecasting.sums import Span, Table, beside, grouped
 
 _COUNTS = ("n", "nonzero", "bad_std")
@@ -111,10 +111,12 @@ def _errors_of_cells(part: Sample, design: Design) -> dict[str, Floats]:
     for first in range(0, n, _CELLS):
         some = slice(first, first + _CELLS)
         size = min(n - first, _CELLS)
-        y, mean, std = (
-            None if each is None else each[some].reshape(size, 1, 1) for each in (part.y, part.mean, part.std)
-        )
-        few = Sample((size, 1, 1), y, mean, std)
+        arrays = {
+            name: part.arrays[name][some].reshape(size, 1, 1)
+            for name in ("y_true", "y_pred", "std")
+            if name in part.arrays
+        }
+        few = Sample((size, 1, 1), arrays)
         (high, low, counts), _ = error_sums(few, design, Span(0, size, 0, 0, size, size))
         values[:, some] = np.concatenate([high + low, counts], axis=1)[..., 0].T
     return dict(zip(names, values, strict=True))
@@ -122,12 +124,12 @@ def _errors_of_cells(part: Sample, design: Design) -> dict[str, Floats]:
 
 def _columns(part: Sample, design: Design, naive: Floats | None) -> dict[str, AnyArray]:
     """What each cell adds to sums that no compiled loop makes."""
-    columns: dict[str, Any] = {f"score_{name}": values for name, values in part.scores.items()}
+    columns: dict[str, Any] = {f"score_{name}": part.arrays[loss_of(name)] for name in part.scores}
     ends: Mapping[float, tuple[Floats, Floats]] = {}
     y = part.y.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
-        if part.quantiles is not None:
-            quantiles = part.quantiles.astype(np.float64)
+        if design.form == "quantiles":
+            quantiles = part.arrays["quantiles"].astype(np.float64)
             away = y[:, np.newaxis] - quantiles
             share = np.array(part.levels)
             loss = np.maximum(share * away, (share - 1) * away)
@@ -140,7 +142,7 @@ def _columns(part: Sample, design: Design, naive: Floats | None) -> dict[str, An
                 for level, at in design.bounded.items()
                 if at is not None
             }
-        elif part.members is not None:
+        elif design.form == "samples":
             columns["crps"], columns["crps_fair"], ends = ensemble_scores(part, design.bounded)
         elif part.std is not None and "msis" in design.parts and naive is not None:
             mean, std = part.mean.astype(np.float64), part.std.astype(np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import whole_number
-from graphgauge.core.types import Floats, Ints
+from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.forecasting.joint import edges_of
 from graphgauge.forecasting.labelled import over_nodes
 from graphgauge.forecasting.reading import observed
@@ -28,19 +28,24 @@ class Extras:
 
 def extras_of(sample: Sample, *, weights: Any, history: Any, season: int, graph: Any) -> Extras:
     """What is known of the nodes of a sample."""
-    season = whole_number("season", season, 1)
-    if season != 1 and history is None:
-        raise OptionError("season= needs history=", fix="Pass both.")
+    season = season_of(season, history)
     edges = edges_of(graph, sample.shape[2], sample.labels.get("node"))
     if edges is not None and sample.members is None:
         raise OptionError("graph= needs samples=", fix="Leave it out.")
-    return Extras(weights_of(weights, sample), naive_errors(history, season, sample), edges)
+    return Extras(
+        None if weights is None else _weights(weights, sample),
+        None if history is None else _naive_errors(history, season, sample),
+        edges,
+    )
 
 
-def weights_of(weights: Any, sample: Sample) -> Floats | None:
-    """One weight per node, with mean 1."""
-    if weights is None:
-        return None
+def season_of(season: Any, history: Any) -> int:
+    if whole_number("season", season, 1) != 1 and history is None:
+        raise OptionError("season= needs history=", fix="Pass both.")
+    return int(season)
+
+
+def _weights(weights: Any, sample: Sample) -> Floats:
     if isinstance(weights, str):
         raise OptionError(
             "weights are one number per node, not a text", fix="Such as weights=np.cos(np.deg2rad(latitude))."
@@ -48,38 +53,40 @@ def weights_of(weights: Any, sample: Sample) -> Floats | None:
     values = as_numeric(over_nodes(weights, sample.places, "weights"), "weights").astype(np.float64)
     if values.shape != (sample.shape[2],):
         raise InputError(f"have shape {values.shape}, for {sample.shape[2]} nodes", where="weights")
-    if not np.isfinite(values).all() or (values < 0).any() or not (values > 0).any():
+    return of_mean_one(values)
+
+
+def of_mean_one(weights: Floats) -> Floats:
+    """Weights with mean 1."""
+    if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any():
         raise InputError("are not finite, below 0, or all 0", where="weights")
-    return np.asarray(values / values.mean())
+    return np.asarray(weights / weights.mean())
 
 
-def naive_errors(history: Any, season: int, sample: Sample) -> Floats | None:
-    """Mean absolute and mean squared error of each node's (seasonal) naive forecast in its history (2, node).
-
-    Pairs of values of which one is NaN or the null value are left out.
-    """
-    if history is None:
-        return None
+def _naive_errors(history: Any, season: int, sample: Sample) -> Floats:
     values = as_numeric(over_nodes(history, sample.places, "history"), "history")
-    values = values[:, np.newaxis] if values.ndim == 1 and sample.shape[2] == 1 else values
-    if values.ndim != 2 or values.shape[1] != sample.shape[2]:
-        raise InputError(
-            f"has shape {values.shape}, for {sample.shape[2]} nodes", where="history", fix="Pass (time, node)."
-        )
+    nodes = sample.shape[2]
+    values = values[:, np.newaxis] if values.ndim == 1 and nodes == 1 else values
+    if values.ndim != 2 or values.shape[1] != nodes:
+        raise InputError(f"has shape {values.shape}, for {nodes} nodes", where="history", fix="Pass (time, node).")
     if len(values) <= season:
         raise InputError(f"has {len(values)} steps, for a season of {season}", where="history")
+    return naive_errors(values.T.ravel(), np.repeat(np.arange(nodes), len(values)), nodes, season, sample.null_value)
+
+
+def naive_errors(values: AnyArray, node: Ints, nodes: int, season: int, null_value: float | None) -> Floats:
+    """Mean absolute and mean squared error of the (seasonal) naive forecast of each node's values (2, node).
+
+    Values are in order of node and time. Pairs of which one is NaN or the null value are left out; 0 without any.
+    """
     past = values.astype(np.float64)
-    if sample.null_value is not None:
-        past[~observed(values, sample.null_value, 0.0)] = np.nan
+    if null_value is not None:
+        past[~observed(values, null_value, 0.0)] = np.nan
     if np.isinf(past).any():
         raise InputError("has infinite values", where="history", fix="Mask them as NaN.")
-    return naive_of(past[season:] - past[:-season])
-
-
-def naive_of(steps: Floats) -> Floats:
-    """Mean absolute and squared changes (2, node) of changes (time, node); 0 without any."""
-    there = ~np.isnan(steps)
-    size = np.maximum(there.sum(axis=0), 1)
-    change = np.where(there, steps, 0.0)
+    change, at = past[season:] - past[:-season], node[season:]
+    seen = (at == node[:-season]) & ~np.isnan(change)
+    change, at = change[seen], at[seen]
     with np.errstate(over="ignore"):
-        return np.stack([np.abs(change).sum(axis=0) / size, np.square(change).sum(axis=0) / size])
+        sums = [np.bincount(at, each, nodes) for each in (np.abs(change), np.square(change))]
+    return np.stack(sums) / np.maximum(np.bincount(at, minlength=nodes), 1)

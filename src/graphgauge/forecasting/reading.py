@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -19,11 +19,17 @@ from graphgauge.forecasting.labelled import AXES, CHANNEL, WIDER
 _HOUR = 3_600_000_000_000
 
 
-def one_form(forms: Sequence[str], levels: Any, quantiles: Any) -> None:
+def refuse_incomplete(arrays: Mapping[str, Any], levels: tuple[float, ...]) -> None:
+    """Refuse no forecast, parts of one, and two."""
+    forms = [name for name in ("std", "quantiles", "samples") if name in arrays]
     if len(forms) > 1:
         raise InputError(f"{' and '.join(forms)} are given", fix="A forecast is one of them.")
-    if (levels is None) != (quantiles is None):
+    if bool(levels) != ("quantiles" in arrays):
         raise OptionError("quantiles= and levels= go together", fix="Give both or neither.")
+    if set(arrays) <= {"y_true", "mask"}:
+        raise InputError("not given", where="y_pred", fix="It may be left out with samples=, quantiles= or scores=.")
+    if "std" in arrays and "y_pred" not in arrays:
+        raise InputError("not given, but std is", where="y_pred", fix="A Gaussian has a mean and a std.")
 
 
 def score_name(name: Any) -> str:

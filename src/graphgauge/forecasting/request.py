@@ -40,7 +40,7 @@ def request(sample: Sample, extras: Extras, coverage: Any, metrics: Any, *, ever
         wanted_levels if sample.form in ("gaussian", "samples") else (),
         sample.levels,
         0 if sample.members is None else sample.members.shape[-1],
-        tuple(sample.scores),
+        sample.scores,
         extras.naive is not None,
         extras.weights is not None,
         None if extras.edges is None else len(extras.edges),
@@ -52,7 +52,8 @@ def request(sample: Sample, extras: Extras, coverage: Any, metrics: Any, *, ever
     if sample.form in ("gaussian", "samples"):
         design = replace(design, coverage=tuple(sorted({*design.coverage, *own})))
     parts = parts_of(each.name for each, _ in wanted)
-    return Request(replace(design, parts=parts), chosen, named, sample.axes, _conventions(sample, design))
+    conventions = {**sample.conventions, **({"node weights": "given"} if design.weighted else {})}
+    return Request(replace(design, parts=parts), chosen, named, sample.axes, conventions)
 
 
 def choose(design: Design, metrics: Any, *, dense: bool = True) -> tuple[list[Chosen], frozenset[str]]:
@@ -77,18 +78,3 @@ def choose(design: Design, metrics: Any, *, dense: bool = True) -> tuple[list[Ch
     if twice is not None:
         raise OptionError(f"scores has {twice!r}, which is computed, too", fix="Give it another name.")
     return [*found, *((loss(name), {}) for name in losses)], named
-
-
-def _conventions(sample: Sample, design: Design) -> dict[str, str]:
-    shown = {"forecast": sample.form}
-    if sample.point not in ("y_pred", "none"):
-        shown["errors of"] = sample.point
-    if sample.null_value is not None:
-        shown["null_value"] = f"{sample.null_value:g}"
-    if sample.has_mask:
-        shown["mask"] = "given"
-    if sample.nan == "omit":
-        shown["nan"] = "omit"
-    if design.weighted:
-        shown["node weights"] = "given"
-    return shown

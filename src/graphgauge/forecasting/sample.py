@@ -27,8 +27,8 @@ from graphgauge.forecasting.reading import (
     null_of,
     observed,
     of_one_type,
-    one_form,
     point_of,
+    refuse_incomplete,
     score_name,
     truth_values,
     without_nan,
@@ -36,6 +36,17 @@ from graphgauge.forecasting.reading import (
 
 # Cells with all their numbers that are handled at once where no compiled loop reads the arrays in place.
 _AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How arrays are read, as in `evaluate`."""
+
+    axes: Sequence[str] | Mapping[str, Any] | None = None
+    labels: Mapping[str, Sequence[Any]] | None = None
+    null_value: float | None = None
+    null_tolerance: float = 0.0
+    nan: str = "raise"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,166 +60,122 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Truths with one form of forecast; made by `from_arrays` and `from_table`.
+    """Truths with one form of forecast.
 
-    Arrays are of one float dtype, contiguous, (time, horizon, node), those of quantiles and members with one more axis;
-    with `rows` they are (cell). `mean` is None without a point forecast, and `point` says what it is. `mask` is True
-    where a cell counts; None if all do. With channels, arrays have an axis of them in front, see `channels`.
+    `arrays`, by the names of their arguments, are of one float dtype, contiguous, (time, horizon, node), those of
+    quantiles and members with one more axis; with `rows` they are (cell). `y_pred` is there if there is a point
+    forecast, and `point` says what it is. `scores` are the names of the user's losses. `mask` is True where a cell
+    counts; None if all do. With channels, arrays have an axis of them in front, see `channels`.
     """
 
     shape: tuple[int, int, int]
-    y: Any
-    mean: Any = None
-    std: Any = None
-    quantiles: AnyArray | None = None
-    levels: tuple[float, ...] = ()
-    members: AnyArray | None = None
-    scores: Mapping[str, AnyArray] = field(default_factory=dict)
+    arrays: Mapping[str, Any]
     mask: Any = None
     rows: Rows | None = None
+    levels: tuple[float, ...] = ()
+    scores: tuple[str, ...] = ()
     point: str = "y_pred"
     axes: tuple[str, ...] = AXES
     labels: Mapping[str, AnyArray] = field(default_factory=dict)
-    nan: str = "raise"
-    dropped: int = 0
     null_value: float | None = None
-    has_mask: bool = False
+    dropped: int = 0
+    # How it was read, for people.
+    conventions: Mapping[str, str] = field(default_factory=dict)
     # The labels of each dimension that nodes have in the user's arrays.
     places: Mapping[str, AnyArray] = field(default_factory=dict)
 
     @classmethod
     def from_arrays(
-        cls,
-        y_true: Any,
-        y_pred: Any = None,
-        *,
-        std: Any = None,
-        quantiles: Any = None,
-        levels: Any = None,
-        samples: Any = None,
-        scores: Mapping[str, Any] | None = None,
-        mask: Any = None,
-        null_value: float | None = None,
-        null_tolerance: float = 0.0,
-        nan: str = "raise",
-        axes: Any = None,
-        labels: Mapping[str, Any] | None = None,
+        cls, given: Mapping[str, Any], scores: Mapping[str, Any] | None, levels: Any, read: Reading
     ) -> Sample:
-        """Arrays with the axes `axes`, or with labels of their own.
-
-        Parameters
-        ----------
-        y_true, y_pred, std, quantiles, levels, samples, scores, mask, null_value, null_tolerance, nan, axes, labels
-            As in `evaluate`.
-
-        Returns
-        -------
-        Sample
-            For `evaluate`.
-
-        Raises
-        ------
-        InputError
-            If shapes or labels differ.
-        """
-        forms = {"std": std, "quantiles": quantiles, "samples": samples}
-        probabilities = levels_of(levels)
-        one_form([name for name, value in forms.items() if value is not None], levels, quantiles)
-        losses = {score_name(name): value for name, value in (scores or {}).items()}
-        arrays = {"y_true": y_true, "y_pred": y_pred, **forms, "mask": mask}
-        arrays |= {f"scores[{name!r}]": value for name, value in losses.items()}
+        """Arrays by the names of their arguments, with the axes that `read` names or with labels of their own."""
+        losses = {score_name(name): values for name, values in (scores or {}).items()}
+        arrays = {**given, **{loss_of(name): values for name, values in losses.items()}}
+        arrays = {name: value for name, value in arrays.items() if value is not None or name == "y_true"}
+        axes, own, places = read.axes, {}, None
         match = matched(arrays, axes)
-        own: dict[str, AnyArray] = {}
         if match is not None:
-            arrays, axes, own = dict(match.arrays), match.axes, dict(match.labels)
-        host = {name: value for name, value in arrays.items() if value is not None}
-        on_device = is_cuda(y_true) and not {"quantiles", "samples"} & set(host) and not losses
-        if not on_device:
-            host = {name: as_numeric(value, name) for name, value in host.items()}
-        names = axes_of(host["y_true"], axes)
-        placed = {name: canonical(value, name, names, host["y_true"].shape) for name, value in host.items()}
-        size = dict(zip(names, host["y_true"].shape, strict=True))
-        own |= labels_given(labels or {}, size)
-        sample = cls.checked(
-            placed,
-            shape=(size.get("time", 1), size.get("horizon", 1), size.get("node", 1)),
-            levels=probabilities,
-            axes=names,
-            labels=own,
-            null=null_of(null_value, null_tolerance, y_true),
-            nan=nan,
-        )
-        names_of_nodes = own.get("node", np.arange(sample.shape[2]))
-        return replace(sample, places={"node": names_of_nodes} if match is None else match.places)
+            arrays, axes, own, places = dict(match.arrays), match.axes, dict(match.labels), match.places
+        if not is_cuda(arrays["y_true"]) or not set(arrays) <= {"y_true", "y_pred", "std", "mask"}:
+            arrays = {name: as_numeric(value, name) for name, value in arrays.items()}
+        y = arrays["y_true"]
+        names = axes_of(y, axes)
+        size = dict(zip(names, y.shape, strict=True))
+        own |= labels_given(read.labels or {}, size)
+        shape = (size.get("time", 1), size.get("horizon", 1), size.get("node", 1))
+        placed = {name: canonical(value, name, names, y.shape) for name, value in arrays.items()}
+        sample = cls.checked(placed, shape, read, levels=levels_of(levels), scores=tuple(losses))
+        return replace(sample, axes=names, labels=own, places=places or {"node": own.get("node", np.arange(shape[2]))})
 
     @classmethod
     def checked(
         cls,
         arrays: Mapping[str, Any],
-        *,
         shape: tuple[int, int, int],
+        read: Reading,
+        *,
         levels: tuple[float, ...],
-        axes: tuple[str, ...],
-        labels: Mapping[str, AnyArray],
-        null: tuple[float, float] | None,
-        nan: str,
+        scores: tuple[str, ...],
         rows: Rows | None = None,
     ) -> Sample:
         """Arrays in canonical order as a sample: masked, converted, with a point forecast if there is one.
 
-        `arrays` by name have the `shape` (time, horizon, node), quantiles their `levels` and dense arrays their `axes`
-        and `labels`; `null` is a value that means none, with its tolerance, and ragged tables have `rows`.
+        They have the `shape` (time, horizon, node), or are the `rows` of a table; quantiles have their `levels`, and
+        the losses are called `scores`.
         """
-        nan_policy(nan)
+        nan_policy(read.nan)
+        refuse_incomplete(arrays, levels)
         if "quantiles" in arrays and arrays["quantiles"].shape[-1] != len(levels):
             what = f"{arrays['quantiles'].shape[-1]} along the last axis, for {len(levels)} levels"
             raise InputError(what, where="quantiles")
         if "samples" in arrays and arrays["samples"].shape[-1] < 2:
             raise InputError("a single member", where="samples", fix="The last axis has the members, at least two.")
-        mask = None if "mask" not in arrays else truth_values(arrays["mask"])
+        mask = truth_values(arrays["mask"]) if "mask" in arrays else None
+        null = null_of(read.null_value, read.null_tolerance, arrays["y_true"])
         if null is not None:
             # In the dtype of the truth, before any conversion.
             mask = both(mask, observed(arrays["y_true"], *null))
         numbers = of_one_type({name: value for name, value in arrays.items() if name != "mask"})
         dropped = 0
-        if nan == "omit":
+        if read.nan == "omit":
             there = without_nan(numbers)
             dropped = int((~there).sum() if mask is None else (mask & ~there).sum())
             mask = both(mask, there) if dropped else mask
         mean, point = point_of(numbers, levels)
-        if mean is None and not {"std", "quantiles", "samples"} & set(numbers) and len(numbers) == 1:
-            raise InputError(
-                "not given", where="y_pred", fix="It may be left out with samples=, quantiles= or scores=."
-            )
-        if mean is None and "std" in numbers:
-            raise InputError("not given, but std is", where="y_pred", fix="A Gaussian has a mean and a std.")
-        return cls(
-            shape,
-            numbers["y_true"],
-            mean,
-            numbers.get("std"),
-            numbers.get("quantiles"),
-            levels,
-            numbers.get("samples"),
-            {name[8:-2]: value for name, value in numbers.items() if name.startswith("scores[")},
-            mask,
-            rows,
-            point,
-            axes,
-            labels,
-            nan,
-            dropped,
-            None if null is None else null[0],
-            "mask" in arrays,
-        )
+        numbers |= {} if mean is None else {"y_pred": mean}
+        sample = cls(shape, numbers, mask, rows, levels, scores, point, dropped=dropped)
+        shown = {
+            "forecast": sample.form,
+            "errors of": "" if point in ("y_pred", "none") else point,
+            "null_value": "" if null is None else f"{null[0]:g}",
+            "mask": "given" if "mask" in arrays else "",
+            "nan": "omit" if read.nan == "omit" else "",
+        }
+        known = {name: value for name, value in shown.items() if value}
+        return replace(sample, null_value=None if null is None else null[0], conventions=known)
 
     # ---- what it is
 
     @property
+    def y(self) -> Any:
+        return self.arrays["y_true"]
+
+    @property
+    def mean(self) -> Any:
+        return self.arrays.get("y_pred")
+
+    @property
+    def std(self) -> Any:
+        return self.arrays.get("std")
+
+    @property
+    def members(self) -> AnyArray | None:
+        return self.arrays.get("samples")
+
+    @property
     def form(self) -> str:
-        if self.std is not None:
-            return "gaussian"
-        return "quantiles" if self.quantiles is not None else "samples" if self.members is not None else "point"
+        named = {"std": "gaussian", "quantiles": "quantiles", "samples": "samples"}
+        return next((form for name, form in named.items() if name in self.arrays), "point")
 
     @property
     def cells(self) -> int:
@@ -218,33 +185,12 @@ class Sample:
     def on_device(self) -> bool:
         return is_tensor(self.y)
 
-    def arrays(self) -> Iterator[tuple[str, Any]]:
-        """The arrays by the names of their arguments."""
-        named = ("y_true", self.y), ("y_pred", self.mean if self.point == "y_pred" else None), ("std", self.std)
-        scores = ((f"scores[{name!r}]", values) for name, values in self.scores.items())
-        for name, array in (*named, ("quantiles", self.quantiles), ("samples", self.members), *scores):
-            if array is not None:
-                yield name, array
-
     # ---- parts
 
     def _of(self, part: Any, **changes: Any) -> Sample:
         """The same arrays, each with `part` of its cells."""
-
-        def taken(array: Any) -> Any:
-            return None if array is None else part(array)
-
-        return replace(
-            self,
-            y=taken(self.y),
-            mean=taken(self.mean),
-            std=taken(self.std),
-            quantiles=taken(self.quantiles),
-            members=taken(self.members),
-            scores={name: taken(values) for name, values in self.scores.items()},
-            mask=taken(self.mask),
-            **changes,
-        )
+        mask = None if self.mask is None else part(self.mask)
+        return replace(self, arrays={name: part(array) for name, array in self.arrays.items()}, mask=mask, **changes)
 
     def channels(self) -> dict[str, Sample]:
         """The channels by name; empty without an axis of them."""
@@ -258,8 +204,7 @@ class Sample:
 
     def steps(self, chosen: slice) -> Sample:
         """Some time steps of a dense sample."""
-        part = self._of(lambda array: array[chosen])
-        return replace(part, shape=(len(part.y), *self.shape[1:]))
+        return self._of(itemgetter(chosen), shape=(len(self.y[chosen]), *self.shape[1:]))
 
     def on_host(self) -> Sample:
         """The same as NumPy arrays."""
@@ -268,16 +213,14 @@ class Sample:
     def counted(self) -> Iterator[Sample]:
         """The cells that count, as rows, some time steps at a time."""
         if self.rows is not None:
-            rows = self.rows
-            if self.mask is not None:
-                places = np.flatnonzero(self.mask)
-                rows = Rows(rows.step[places], rows.horizon[places], rows.node[places])
-                yield self._of(lambda array: array[places], rows=rows)
-            else:
+            if self.mask is None:
                 yield self
+                return
+            at = np.flatnonzero(self.mask)
+            yield self._of(itemgetter(at), rows=Rows(self.rows.step[at], self.rows.horizon[at], self.rows.node[at]))
             return
         _, horizons, nodes = self.shape
-        width = sum(array.shape[-1] if name in WIDER else 1 for name, array in self.arrays())
+        width = sum(array.shape[-1] if name in WIDER else 1 for name, array in self.arrays.items())
         together = max(1, _AT_ONCE // max(1, horizons * nodes * width))
         for first in range(0, max(self.shape[0], 1), together):
             yield self.steps(slice(first, first + together)).on_host()._as_rows(first)
@@ -295,6 +238,8 @@ class Sample:
 
         return self._of(flat, rows=Rows(step + first, horizon, node))
 
+    # ---- refusals
+
     def refuse_bad_values(self) -> None:
         """Raise an error that names the first cell that cannot be counted."""
         host = self.on_host()
@@ -309,13 +254,14 @@ class Sample:
     def _faults(self) -> Iterator[tuple[tuple[str, str, str], Mask]]:
         """What may be wrong, where and how to fix it; and the numbers of which it is true."""
         counted = np.ones(self.y.shape, np.bool_) if self.mask is None else self.mask
+        given = {name: array for name, array in self.arrays.items() if name != "y_pred" or self.point == "y_pred"}
 
         def among(bad: Mask) -> Mask:
             return bad & (counted if bad.ndim == counted.ndim else counted[..., np.newaxis])
 
-        for name, array in self.arrays():
+        for name, array in given.items():
             yield (name, "NaN", 'Mask them, or pass nan="omit" to drop and count them.'), among(np.isnan(array))
-        for name, array in self.arrays():
+        for name, array in given.items():
             yield (name, "infinite", "Mask these cells."), among(np.isinf(array))
         if self.std is not None:
             yield ("std", "not above 0", "Standard deviations are positive."), among(~(self.std > 0))
@@ -324,9 +270,15 @@ class Sample:
         """A cell in the user's words: its labels, or its index in the user's array."""
         places = dict(zip(AXES, index, strict=False))
         if self.rows is not None:
-            places = {axis: int(getattr(self.rows, "step" if axis == "time" else axis)[index[0]]) for axis in AXES}
+            rows = self.rows.step, self.rows.horizon, self.rows.node
+            places = {axis: int(of_axis[index[0]]) for axis, of_axis in zip(AXES, rows, strict=True)}
         if not self.labels:
             at = [*(places[axis] for axis in self.axes), *index[3:]]
             return f"index {at[0] if len(at) == 1 else tuple(at)}"
         known = {axis: names_of(self.labels.get(axis), axis, places[axis] + 1) for axis in self.axes}
         return ", ".join(f"{axis} {known[axis][places[axis]]}" for axis in self.axes)
+
+
+def loss_of(name: str) -> str:
+    """The array of a loss of the user, as errors name it."""
+    return f"scores[{name!r}]"

@@ -32,14 +32,9 @@ def every_so_often(sample: Sample) -> Sample:
 
 
 def _copy(sample: Sample, chosen: slice) -> Sample:
-    y, mean = (np.array(part) for part in _host(sample.steps(chosen)))
-    mask = None if sample.mask is None else np.array(sample.steps(chosen).on_host().mask)
-    return Sample(y.shape, y, mean, mask=mask)
-
-
-def _host(part: Sample) -> tuple[Floats, Floats]:
-    host = part.on_host()
-    return host.y, host.mean
+    part = sample.steps(chosen).on_host()
+    arrays = {name: np.array(part.arrays[name]) for name in ("y_true", "y_pred")}
+    return Sample(part.shape, arrays, None if part.mask is None else np.array(part.mask))
 
 
 def _seen(part: Sample) -> Mask:

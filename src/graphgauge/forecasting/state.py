@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ from graphgauge.forecasting.nodes import Extras, extras_of
 from graphgauge.forecasting.packing import packed, unpacked
 from graphgauge.forecasting.request import COVERAGE, Request, choose, request
 from graphgauge.forecasting.results import report
-from graphgauge.forecasting.sample import Sample
+from graphgauge.forecasting.sample import Reading, Sample
 from graphgauge.forecasting.totals import Totals
 from graphgauge.protocols import protocol as protocol_of
 
@@ -66,13 +66,7 @@ class ForecastState:
         coverage: Sequence[float] | float = COVERAGE,
         metrics: Any = None,
     ) -> None:
-        self._reading: dict[str, Any] = {
-            "axes": axes,
-            "labels": labels,
-            "null_value": null_value,
-            "null_tolerance": null_tolerance,
-            "nan": nan,
-        }
+        self._reading = Reading(axes, labels, null_value, null_tolerance, nan)
         self._nodes: dict[str, Any] = {"weights": weights, "history": history, "season": season, "graph": graph}
         self._levels, self._coverage, self._metrics = levels, coverage, metrics
         self.reset()
@@ -117,17 +111,16 @@ class ForecastState:
         InputError
             If a time step was counted before, or the batch does not fit the others.
         """
-        sample = Sample.from_arrays(
-            y_true,
-            y_pred,
-            std=std,
-            quantiles=quantiles,
-            levels=self._levels if quantiles is not None else None,
-            samples=samples,
-            scores=scores,
-            mask=mask,
-            **self._reading,
-        )
+        arrays = {
+            "y_true": y_true,
+            "y_pred": y_pred,
+            "std": std,
+            "quantiles": quantiles,
+            "samples": samples,
+            "mask": mask,
+        }
+        levels = self._levels if quantiles is not None else None
+        sample = Sample.from_arrays(arrays, scores, levels, self._reading)
         if CHANNEL in sample.axes:
             raise InputError("has channels", where="y_true", fix="Make a state for each: their units differ.")
         first = self._first_step(start)
@@ -210,9 +203,10 @@ class ForecastState:
         if protocol is not None:
             fixed = protocol_of("forecasting", protocol).options
             metrics = fixed.get("metrics", metrics)
-            for name in fixed.keys() & self._reading.keys():
-                if self._reading[name] != fixed[name]:
-                    what = f"{name} of the state is {self._reading[name]!r}, and {protocol} has {fixed[name]!r}"
+            for name in fixed.keys() & asdict(self._reading).keys():
+                own = getattr(self._reading, name)
+                if own != fixed[name]:
+                    what = f"{name} of the state is {own!r}, and {protocol} has {fixed[name]!r}"
                     raise OptionError(what, fix=f"Make the state with {name}={fixed[name]!r}.")
         design = self._totals.design
         wanted = self._metrics if metrics is None and self._metrics is not None else metrics
@@ -265,7 +259,7 @@ class ForecastState:
             "seen": self._seen,
             "axes": self._asked.axes,
             "conventions": dict(self._asked.conventions),
-            "reading": {name: self._reading[name] for name in ("null_value", "null_tolerance", "nan")},
+            "reading": {name: getattr(self._reading, name) for name in ("null_value", "null_tolerance", "nan")},
         }
         arrays: dict[str, AnyArray] = {f"labels.{axis}": known for axis, known in totals.labels.items()}
         for name, known in (("weights", extras.weights), ("naive", extras.naive), ("edges", extras.edges)):

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.options import whole_number
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.forecasting.evaluate import evaluate_sample
 from graphgauge.forecasting.frames import columns_of, labels_of
-from graphgauge.forecasting.nodes import Extras
-from graphgauge.forecasting.reading import null_of, score_name, shown
+from graphgauge.forecasting.nodes import Extras, naive_errors, of_mean_one, season_of
+from graphgauge.forecasting.reading import score_name, shown
 from graphgauge.forecasting.request import COVERAGE
-from graphgauge.forecasting.sample import Rows, Sample
+from graphgauge.forecasting.sample import Reading, Rows, Sample, loss_of
 from graphgauge.protocols import under_protocols
 
 _BOUND = re.compile(r"-(lo|hi)-(\d+(?:\.\d+)?)")
@@ -112,26 +112,26 @@ def evaluate_table(
     known, step, ahead, number = _when(columns, node, times, cutoff, horizon)
     arrays: dict[str, Any] = {"y_true": _numbers(columns, y)}
     arrays |= {name: _numbers(columns, at) for name, at in (("y_pred", pred), ("std", std)) if at is not None}
-    levels: tuple[float, ...] = ()
-    if quantiles is not None:
-        levels = tuple(sorted(float(level) for level in quantiles))
-        by_level = {float(level): name for level, name in quantiles.items()}
-        arrays["quantiles"] = np.stack([_numbers(columns, by_level[level]) for level in levels], axis=1)
+    by_level = {float(level): name for level, name in sorted((quantiles or {}).items())}
+    if by_level:
+        arrays["quantiles"] = np.stack([_numbers(columns, name) for name in by_level.values()], axis=1)
     if samples is not None:
         arrays["samples"] = np.stack([_numbers(columns, name) for name in samples], axis=1)
-    arrays |= {f"scores[{score_name(name)!r}]": _numbers(columns, name) for name in scores or ()}
+    losses = tuple(score_name(name) for name in scores or ())
+    arrays |= {loss_of(name): _numbers(columns, name) for name in losses}
     sample = Sample.checked(
         arrays,
-        shape=(len(known), len(ahead), len(ids)),
-        levels=levels,
-        axes=("time", "horizon", "node") if cutoff in columns or horizon else ("time", "node"),
-        labels={"time": known, "horizon": ahead, "node": ids},
-        null=null_of(null_value, null_tolerance, arrays["y_true"]),
-        nan=nan,
+        (len(known), len(ahead), len(ids)),
+        Reading(null_value=null_value, null_tolerance=null_tolerance, nan=nan),
+        levels=tuple(by_level),
+        scores=losses,
         rows=Rows(step, number, node),
     )
-    naive = _naive_errors(history, ids, whole_number("season", season, 1), id=id, time=time, y=y)
-    extras = Extras(_weights(weights, ids), naive)
+    axes = ("time", "horizon", "node") if cutoff in columns or horizon else ("time", "node")
+    sample = replace(sample, axes=axes, labels={"time": known, "horizon": ahead, "node": ids})
+    season = season_of(season, history)
+    naive = None if history is None else _naive_errors(columns_of(history), sample, season, id=id, time=time, y=y)
+    extras = Extras(None if weights is None else _weights(weights, ids), naive)
     return evaluate_sample(sample, extras, coverage=coverage, bins=bins, metrics=metrics, confidence=confidence)
 
 
@@ -238,40 +238,27 @@ def _refuse_twice(keys: Mapping[str, AnyArray]) -> None:
         raise InputError(f"more than one row has {at:.120}", where="table", fix="A cell is one row: drop the others.")
 
 
-def _naive_errors(history: Any, ids: AnyArray, season: int, *, id: str, time: str, y: str) -> Floats | None:
-    """Mean absolute and squared (seasonal) naive errors of each series in its training rows (2, series)."""
-    if history is None:
-        if season != 1:
-            raise OptionError("season= needs history=", fix="Pass both.")
-        return None
-    columns = columns_of(history)
+def _naive_errors(
+    columns: Mapping[str, AnyArray], sample: Sample, season: int, *, id: str, time: str, y: str
+) -> Floats:
+    """The naive errors of each series in its training rows (2, series)."""
+    ids = sample.labels["node"]
     known, node = _ranked(labels_of(_column(columns, id), f"history, column {id!r}"))
     place = np.searchsorted(known, ids)
     missing = np.flatnonzero(known[np.minimum(place, len(known) - 1)] != ids)
     if len(missing):
         what = f"has no rows of {str(ids[missing[0]])!r:.60}, which the table has"
         raise InputError(what, where="history", fix="Pass the training table of the same series.")
-    times = labels_of(_column(columns, time), f"history, column {time!r}")
-    order = np.lexsort((times, node))
-    values, node = _numbers(columns, y)[order].astype(np.float64), node[order]
-    same = node[season:] == node[:-season]
-    change, node = (values[season:] - values[:-season])[same], node[season:][same]
-    seen = ~np.isnan(change)
-    size = np.maximum(np.bincount(node[seen], minlength=len(known)), 1)
-    sums = [np.bincount(node[seen], each[seen], len(known)) / size for each in (np.abs(change), change**2)]
-    return np.stack(sums)[:, place]
+    order = np.lexsort((labels_of(_column(columns, time), f"history, column {time!r}"), node))
+    return naive_errors(_numbers(columns, y)[order], node[order], len(known), season, sample.null_value)[:, place]
 
 
-def _weights(weights: Mapping[Any, float] | None, ids: AnyArray) -> Floats | None:
-    if weights is None:
-        return None
+def _weights(weights: Any, ids: AnyArray) -> Floats:
     if not isinstance(weights, Mapping):
         raise OptionError("weights of a table are by series", fix="Pass weights={id: weight, …}.")
     by_name = {str(name): float(weight) for name, weight in weights.items()}
-    missing = next((name for name in map(str, ids.tolist()) if name not in by_name), None)
+    names = [str(name) for name in ids.tolist()]
+    missing = next((name for name in names if name not in by_name), None)
     if missing is not None:
         raise InputError(f"has no weight of {missing!r:.60}", where="weights")
-    values = np.array([by_name[name] for name in map(str, ids.tolist())])
-    if not np.isfinite(values).all() or (values < 0).any() or not (values > 0).any():
-        raise InputError("are not finite, below 0, or all 0", where="weights")
-    return np.asarray(values / values.mean())
+    return of_mean_one(np.array([by_name[name] for name in names]))
