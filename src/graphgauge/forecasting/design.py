@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -56,9 +56,6 @@ class Design:
     weighted: bool = False
     edges: int | None = None
     null_value: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -136,9 +133,6 @@ class Design:
 def parts_of(names: Iterable[str]) -> tuple[str, ...]:
     """The parts that metrics of these names need beside those that are always summed."""
     return tuple(sorted({part for name in names for part in _WANTED.get(name, ())}))
-
-
-ALL = parts_of(_WANTED)
 
 
 def levels_of(coverage: Any) -> tuple[float, ...]:

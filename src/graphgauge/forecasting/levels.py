@@ -77,19 +77,12 @@ def zero_interval(cells: Cells, *, level: float) -> Levels:
     return [Reference(_ZERO, 200 / (100 - level) * _per_cell(cells, float(cells.total("abs_y")[0])))]
 
 
-def zero_quantile(cells: Cells, *, quantile: float) -> Levels:
-    """The forecast whose quantile is always 0."""
-    return [Reference(_ZERO, _zero_pinball(cells, quantile / 100))]
-
-
-def zero_quantiles(cells: Cells) -> Levels:
+def zero_quantiles(cells: Cells, *, quantile: float | None = None) -> Levels:
     """The forecast whose quantiles are all 0."""
-    return [Reference(_ZERO, _zero_pinball(cells, float(np.mean(cells.design.levels))))]
-
-
-def _zero_pinball(cells: Cells, share: float) -> float:
+    share = float(np.mean(cells.design.levels)) if quantile is None else quantile / 100
     size, total = float(cells.total("abs_y")[0]), float(cells.total("y")[0])
-    return _per_cell(cells, max(share * (size + total) / 2 + (1 - share) * (size - total) / 2, 0.0))
+    loss = share * (size + total) / 2 + (1 - share) * (size - total) / 2
+    return [Reference(_ZERO, _per_cell(cells, max(loss, 0.0)))]
 
 
 def shuffled(name: str) -> Callable[[Vectors], Levels]:

@@ -29,29 +29,29 @@ class Request:
 
 
 def request(sample: Sample, extras: Extras, coverage: Any, metrics: Any, *, every: bool = False) -> Request:
-    """What a sample is evaluated by; `every` sums what any metric of this form needs."""
+    """What a sample is evaluated by; `every` sums what any metric of this form needs but joint ones."""
     wanted_levels = levels_of(coverage)
     design = Design(
-        sample.form,
-        sample.point,
-        sample.shape[1],
-        sample.shape[2],
-        (),
-        wanted_levels if sample.form in ("gaussian", "samples") else (),
-        sample.levels,
-        0 if sample.members is None else sample.members.shape[-1],
-        sample.scores,
-        extras.naive is not None,
-        extras.weights is not None,
-        None if extras.edges is None else len(extras.edges),
-        sample.null_value,
+        form=sample.form,
+        point=sample.point,
+        horizons=sample.shape[1],
+        nodes=sample.shape[2],
+        parts=(),
+        coverage=wanted_levels if sample.form in ("gaussian", "samples") else (),
+        levels=sample.levels,
+        members=0 if sample.members is None else sample.members.shape[-1],
+        scores=sample.scores,
+        scaled=extras.naive is not None,
+        weighted=extras.weights is not None,
+        edges=None if extras.edges is None else len(extras.edges),
+        null_value=sample.null_value,
     )
     chosen, named = choose(design, metrics, dense=sample.rows is None)
     wanted = choose(design, "all", dense=sample.rows is None)[0] if every else chosen
     own = levels_of(params["level"] / 100 for _, params in chosen if "level" in params)
     if sample.form in ("gaussian", "samples"):
         design = replace(design, coverage=tuple(sorted({*design.coverage, *own})))
-    parts = parts_of(each.name for each, _ in wanted)
+    parts = parts_of(each.name for each, _ in wanted if not every or each.unit == "cell")
     conventions = {**sample.conventions, **({"node weights": "given"} if design.weighted else {})}
     return Request(replace(design, parts=parts), chosen, named, sample.axes, conventions)
 

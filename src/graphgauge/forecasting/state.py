@@ -18,10 +18,10 @@ from graphgauge.core.types import AnyArray
 from graphgauge.forecasting.design import Design, parts_of
 from graphgauge.forecasting.labelled import CHANNEL
 from graphgauge.forecasting.nodes import Extras, extras_of
-from graphgauge.forecasting.packing import packed, unpacked
 from graphgauge.forecasting.request import COVERAGE, Request, choose, request
 from graphgauge.forecasting.results import report
 from graphgauge.forecasting.sample import Reading, Sample
+from graphgauge.forecasting.sums import Table
 from graphgauge.forecasting.totals import Totals
 from graphgauge.protocols import protocol as protocol_of
 
@@ -130,8 +130,6 @@ class ForecastState:
         if self._asked is None:
             extras = extras_of(sample, **self._nodes)
         asked = request(sample, extras, self._coverage, self._metrics, every=self._metrics is None)
-        if self._metrics is None:
-            asked = _without_joint(asked)
         if self._asked is not None:
             _refuse_different(self._asked.design, asked.design)
         totals = replace(Totals.of(sample, asked.design, extras, first=first or 0), whole=None)
@@ -252,7 +250,7 @@ class ForecastState:
             raise OptionError("the state is empty", fix="Call update() before save().")
         totals, extras = self._totals, self._extras
         facts = {
-            "design": totals.design.to_json(),
+            "design": asdict(totals.design),
             "ordered": totals.ordered,
             "cells": totals.cells,
             "dropped": totals.dropped,
@@ -262,11 +260,13 @@ class ForecastState:
             "reading": {name: getattr(self._reading, name) for name in ("null_value", "null_tolerance", "nan")},
         }
         arrays: dict[str, AnyArray] = {f"labels.{axis}": known for axis, known in totals.labels.items()}
-        for name, known in (("weights", extras.weights), ("naive", extras.naive), ("edges", extras.edges)):
-            arrays |= {} if known is None else {f"nodes.{name}": known}
+        arrays |= {f"nodes.{name}": known for name, known in vars(extras).items() if known is not None}
         spread = {} if totals.spread is None else {"spread": totals.spread}
-        facts["tables"], sums = packed({**totals.tables, **spread})
-        write_archive(path, "forecasting", facts, {**arrays, **sums})
+        tables: dict[str, Any] = {}
+        for name, table in (totals.tables | spread).items():
+            tables[name], sums = table.packed()
+            arrays |= {f"{name}.{part}": values for part, values in sums.items()}
+        write_archive(path, "forecasting", {**facts, "tables": tables}, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> ForecastState:
@@ -294,24 +294,22 @@ class ForecastState:
             state = cls(
                 axes=axes, levels=design.levels or None, coverage=design.coverage or COVERAGE, **facts["reading"]
             )
-            state._extras = Extras(*(arrays.get(f"nodes.{name}") for name in ("weights", "naive", "edges")))
-            labels = {name[7:]: known for name, known in arrays.items() if name.startswith("labels.")}
-            tables = unpacked(facts["tables"], arrays)
+            parts: dict[str, dict[str, AnyArray]] = {}
+            for name, values in arrays.items():
+                table, _, part = name.partition(".")
+                parts.setdefault(table, {})[part] = values
+            tables = {name: Table.unpacked(known, parts[name]) for name, known in facts["tables"].items()}
             spread = tables.pop("spread", None)
             if (tables["horizon"].groups, tables["node"].groups) != (design.horizons, design.nodes):
                 raise ValueError("sums do not fit the forecast")
             numbers = int(facts["cells"]), int(facts["dropped"]), bool(facts["ordered"])
-            state._totals = Totals(design, tables, spread, *numbers, labels)
+            state._totals = Totals(design, tables, spread, *numbers, parts.get("labels", {}))
+            state._extras = Extras(**parts.get("nodes", {}))
             state._asked = Request(design, [], frozenset(), axes, dict(facts["conventions"]))
             state._seen = [(int(first), int(end)) for first, end in facts["seen"]]
         except (KeyError, TypeError, ValueError, IndexError, msgspec.ValidationError):
             raise InputError("is a damaged state", where=str(path), fix="Write it again.") from None
         return state
-
-
-def _without_joint(asked: Request) -> Request:
-    parts = tuple(part for part in asked.design.parts if part != "joint")
-    return replace(asked, design=replace(asked.design, parts=parts))
 
 
 def _joined(one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -326,7 +324,7 @@ def _joined(one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) ->
 
 
 def _refuse_different(one: Design, other: Design) -> None:
-    for name, value in one.to_json().items():
+    for name, value in asdict(one).items():
         if getattr(other, name) != value and value != getattr(other, name):
             raise InputError(
                 f"{name} is {getattr(other, name)!r:.80}, and was {value!r:.80} before",

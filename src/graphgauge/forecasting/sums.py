@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,8 @@ MOST_BLOCKS, FEW_BLOCKS, _ROOM = 256, 64, 1 << 16
 _WIDE = 1 << 14
 # Blocks between the first and the last of a part that are counted in a table.
 _DENSE = 1 << 20
+# Of a sum, half a unit in its last place.
+_ROUNDING = 2.0**-53
 Pair = tuple[Floats, Floats]
 
 
@@ -150,6 +153,31 @@ class Table:
         place = np.cumsum(first)[again] - 1
         total[place], lost[place] = added(total[place], lost[place], high[again], low[again])
         return replace(self, at=at[first], high=total, low=lost)
+
+    # ---- files
+
+    def packed(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """Facts and arrays for a file: whole numbers in few bytes, rounding errors in four where these are enough."""
+        whole = ~self.low.any(axis=(0, 2)) & (self.high == np.floor(self.high)).all(axis=(0, 2))
+        counts, high, low = self.high[:, whole], self.high[:, ~whole], self.low[:, ~whole]
+        kinds = [kind for kind in (np.int16, np.int32) if np.abs(counts).max(initial=0) <= np.iinfo(kind).max]
+        arrays: dict[str, AnyArray] = {
+            "at": self.at,
+            "counts": counts.astype(kinds[0] if kinds else np.float64),
+            "high": high,
+        }
+        if low.any():
+            few = low.astype(np.float32)
+            arrays["low"] = few if (np.abs(low - few) <= np.abs(high) * _ROUNDING).all() else low
+        return {"names": self.names, "whole": whole.tolist(), "shift": self.shift, "most": self.most}, arrays
+
+    @classmethod
+    def unpacked(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Table:
+        """The table of which `packed` made this."""
+        at, names, whole = arrays["at"].astype(np.int64), tuple(facts["names"]), np.array(facts["whole"], np.bool_)
+        high, low = np.zeros((2, len(at), len(names), arrays["high"].shape[2]))
+        high[:, whole], high[:, ~whole], low[:, ~whole] = arrays["counts"], arrays["high"], arrays.get("low", 0.0)
+        return cls(names, at, int(facts["shift"]), int(facts["most"]), high, low)
 
 
 def beside(*tables: Table) -> Table:

@@ -29,7 +29,7 @@ class Totals:
     """
 
     design: Design
-    tables: Mapping[str, Table]
+    tables: dict[str, Table]
     spread: Table | None
     cells: int
     dropped: int

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import inf
 
 import numpy as np
 
 from graphgauge.core.metric import Estimate, Exempt, NoChance
-from graphgauge.core.registry import metric
 from graphgauge.core.types import Floats
 from graphgauge.forecasting import levels as _levels
 from graphgauge.forecasting.cells import NOTHING, Cells, plus, rooted, serial, serial_root, serial_share, serial_tail
 from graphgauge.forecasting.joint import Vectors
-from graphgauge.forecasting.metrics.declared import CALIBRATION, DIRECTED, ERRORS, MOVED, POOLED, SAID
-from graphgauge.forecasting.metrics.errors import without
+from graphgauge.forecasting.metrics.errors import DIRECTED, POOLED, error, without
 
 
 class Percent(float):
@@ -27,43 +26,42 @@ class Percent(float):
 _LEVEL, _MEDIAN = Percent(95), Percent(50)
 _FEW_NODES = "no time step has two observed nodes"
 _NOT_SCORED = NoChance("a width is chosen by the forecaster, not scored")
-_QUANTILES = SAID | {"needs": ("quantiles",), "reference": "koenker1978"}
-_BETWEEN = SAID | {
-    "conventions": POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"},
-    "interval": serial_tail,
-}
+# Metrics of every form of distribution, of quantiles, of intervals, and of joint members.
+_MOVED = Exempt("it depends on the members or quantiles, which may get worse while y_pred improves")
+_said = partial(error, needs=("gaussian", "samples", "quantiles"), laws=DIRECTED | {"monotone": _MOVED})
+_quantiles = partial(_said, needs=("quantiles",), reference="koenker1978")
+_between = partial(
+    _said,
+    conventions=POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"},
+    interval=serial_tail,
+)
+CALIBRATION = DIRECTED | {"monotone": Exempt("a better forecast may cover the truth too often for its spread")}
 
 
 # ---- distributions
 
 
-@metric(
+@_said(
     "nll",
-    **SAID
-    | {
-        "needs": ("gaussian",),
-        "bounds": (-inf, inf),
-        "chance": _levels.climate,
-        "reference": "good1952",
-        "laws": DIRECTED,
-        "conventions": POOLED | {"density": "Gaussian; natural logarithm"},
-        "default": True,
-    },
+    needs=("gaussian",),
+    bounds=(-inf, inf),
+    chance=_levels.climate,
+    reference="good1952",
+    laws=DIRECTED,
+    conventions=POOLED | {"density": "Gaussian; natural logarithm"},
+    default=True,
 )
 def nll(cells: Cells) -> Estimate:
     """Mean negative log-likelihood of the truth under the predicted distributions."""
     return cells.mean("nll")
 
 
-@metric(
+@_said(
     "crps",
-    **SAID
-    | {
-        "reference": "gneiting2007",
-        "conventions": POOLED
-        | {"from": "a Gaussian in closed form; members as they are; quantiles, each for the levels nearest to it"},
-        "default": True,
-    },
+    reference="gneiting2007",
+    conventions=POOLED
+    | {"from": "a Gaussian in closed form; members as they are; quantiles, each for the levels nearest to it"},
+    default=True,
 )
 def crps(cells: Cells) -> Estimate:
     """Mean continuous ranked probability score: the absolute error generalised to distributions.
@@ -76,52 +74,36 @@ def crps(cells: Cells) -> Estimate:
     return _weighted(cells, 2 * _levels.nearest(np.array(cells.design.levels)))
 
 
-@metric(
+@_said(
     "crps_fair",
-    **SAID
-    | {
-        "needs": ("samples",),
-        "bounds": (-inf, inf),
-        "reference": "ferro2014",
-        "conventions": POOLED | {"from": "members as draws: what infinitely many of them would score, on average"},
-    },
+    needs=("samples",),
+    bounds=(-inf, inf),
+    reference="ferro2014",
+    conventions=POOLED | {"from": "members as draws: what infinitely many of them would score, on average"},
 )
 def crps_fair(cells: Cells) -> Estimate:
     """CRPS whose expected value does not depend on the number of members; single values may be below 0."""
     return cells.mean("crps_fair")
 
 
-@metric(
-    "pinball",
-    **_QUANTILES
-    | {
-        "chance": _levels.zero_quantiles,
-        "conventions": POOLED | {"levels": "all count the same"},
-    },
-)
+@_quantiles("pinball", chance=_levels.zero_quantiles, conventions=POOLED | {"levels": "all count the same"})
 def pinball(cells: Cells) -> Estimate:
     """Mean pinball (quantile) loss over cells and levels."""
     levels = len(cells.design.levels)
     return _weighted(cells, np.full(levels, 1 / levels))
 
 
-@metric(
-    "pinball_{quantile}",
-    **_QUANTILES | {"chance": _levels.zero_quantile},
-)
+@_quantiles("pinball_{quantile}", chance=_levels.zero_quantiles)
 def pinball_at(cells: Cells, *, quantile: Percent = _MEDIAN) -> Estimate:
     """Mean pinball (quantile) loss of one level, in percent in the name."""
     level = cells.design.quantile(quantile / 100)
     return cells.absent("is not a level of the quantiles") if level is None else cells.mean(f"pinball_{level:g}")
 
 
-@metric(
+@_quantiles(
     "wql",
-    **_QUANTILES
-    | {
-        "chance": NoChance("the forecast that is 0 everywhere scores 1 at every level"),
-        "conventions": POOLED | {"levels": "all count the same"},
-    },
+    chance=NoChance("the forecast that is 0 everywhere scores 1 at every level"),
+    conventions=POOLED | {"levels": "all count the same"},
 )
 def wql(cells: Cells) -> Estimate:
     """Weighted quantile loss: twice the summed pinball loss over the sum of absolute truths, mean over levels."""
@@ -150,19 +132,16 @@ def _weighted(cells: Cells, weights: Floats) -> Estimate:
 # ---- intervals
 
 
-@metric(
+@_between(
     "coverage_{level}",
-    **_BETWEEN
-    | {
-        "direction": "target",
-        "target": 0.95,
-        "bounds": (0, 1),
-        "chance": _levels.own_level,
-        "interval": serial_share,
-        "reference": "christoffersen1998",
-        "laws": CALIBRATION,
-        "default": True,
-    },
+    direction="target",
+    target=0.95,
+    bounds=(0, 1),
+    chance=_levels.own_level,
+    interval=serial_share,
+    reference="christoffersen1998",
+    laws=CALIBRATION,
+    default=True,
 )
 def coverage(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     """Share of truths in the central prediction interval of that level; best is the level itself."""
@@ -188,7 +167,7 @@ def _width(cells: Cells, known: float) -> Estimate:
     return cells.mean(f"width_{known:g}")
 
 
-@metric("interval_score_{level}", **_BETWEEN | {"chance": _levels.zero_interval, "reference": "winkler1972"})
+@_between("interval_score_{level}", chance=_levels.zero_interval, reference="winkler1972")
 def interval_score(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     """Winkler's score: the interval's width plus 2/(1 − level) times how far the truth is outside, mean over cells."""
     known = cells.design.level(level / 100)
@@ -198,14 +177,11 @@ def interval_score(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     return replace(found, facts={**found.facts, "level": known})
 
 
-@metric(
+@_between(
     "msis_{level}",
-    **_BETWEEN
-    | {
-        "needs": ("scaled_intervals",),
-        "chance": NoChance("depends on the width of the naive forecast's intervals"),
-        "reference": "makridakis2020",
-    },
+    needs=("scaled_intervals",),
+    chance=NoChance("depends on the width of the naive forecast's intervals"),
+    reference="makridakis2020",
 )
 def msis(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     """Mean scaled interval score: Winkler's score divided by the node's naive error in the history."""
@@ -218,26 +194,20 @@ def msis(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     return without(cells, found, "cells of nodes whose history is constant are left out of msis")
 
 
-@metric(
-    "width_{level}",
-    **_BETWEEN | {"direction": "none", "chance": _NOT_SCORED, "reference": "gneiting2007sharpness", "interval": serial},
-)
+@_between("width_{level}", direction="none", chance=_NOT_SCORED, reference="gneiting2007sharpness", interval=serial)
 def width(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     """Mean width of the central prediction interval of that level."""
     known = cells.design.level(level / 100)
     return _no_interval(cells, level) if known is None else _width(cells, known)
 
 
-@metric(
+@_said(
     "sharpness",
-    **SAID
-    | {
-        "needs": ("gaussian",),
-        "direction": "none",
-        "chance": _NOT_SCORED,
-        "interval": serial_root,
-        "reference": "gneiting2007sharpness",
-    },
+    needs=("gaussian",),
+    direction="none",
+    chance=_NOT_SCORED,
+    interval=serial_root,
+    reference="gneiting2007sharpness",
 )
 def sharpness(cells: Cells) -> Estimate:
     """Root mean predicted variance: how much spread the forecasts claim, whether it is right or not."""
@@ -246,46 +216,40 @@ def sharpness(cells: Cells) -> Estimate:
 
 # ---- joint forecasts
 
-_VECTORS = ERRORS | {
-    "unit": "vector",
-    "reference": "gneiting2007",
-    "laws": DIRECTED | {"monotone": MOVED, "permutation": Exempt("distances are summed over nodes in their order")},
-    "conventions": {"vector": "all observed nodes of a time step and horizon, at least two; not divided by size"},
-}
+_vectors = partial(
+    error,
+    needs=("joint",),
+    unit="vector",
+    reference="gneiting2007",
+    laws=DIRECTED | {"monotone": _MOVED, "permutation": Exempt("distances are summed over nodes in their order")},
+    conventions={"vector": "all observed nodes of a time step and horizon, at least two; not divided by size"},
+)
 
 
-@metric("energy_score", **_VECTORS | {"needs": ("joint",), "chance": _levels.shuffled("energy")})
+@_vectors("energy_score", chance=_levels.shuffled("energy"))
 def energy_score(joint: Vectors) -> Estimate:
     """Mean distance of the members to the truth of all nodes, less half their mean distance to each other."""
     return joint.mean("energy", "energy_n", reason=_FEW_NODES)
 
 
-@metric(
+@_vectors(
     "energy_gain",
-    **_VECTORS
-    | {
-        "needs": ("joint",),
-        "direction": "higher",
-        "bounds": (-inf, 1),
-        "chance": _levels.no_gain,
-        "laws": DIRECTED
-        | {"monotone": MOVED, "permutation": Exempt("members are shuffled by the position of the node")},
-    },
+    direction="higher",
+    bounds=(-inf, 1),
+    chance=_levels.no_gain,
+    laws=DIRECTED | {"monotone": _MOVED, "permutation": Exempt("members are shuffled by the position of the node")},
 )
 def energy_gain(joint: Vectors) -> Estimate:
     """Share of the energy score that the members' dependence between nodes saves, compared with shuffled members."""
     return joint.gain("energy", _FEW_NODES)
 
 
-@metric(
+@_vectors(
     "variogram_score",
-    **_VECTORS
-    | {
-        "needs": ("pairs",),
-        "chance": _levels.shuffled("variogram"),
-        "reference": "scheuerer2015",
-        "conventions": {"order": "0.5", "pairs": "joined by an edge, both observed; mean over pairs, then over steps"},
-    },
+    needs=("pairs",),
+    chance=_levels.shuffled("variogram"),
+    reference="scheuerer2015",
+    conventions={"order": "0.5", "pairs": "joined by an edge, both observed; mean over pairs, then over steps"},
 )
 def variogram_score(pairs: Vectors) -> Estimate:
     """Squared error of the expected root distance between neighbouring nodes, mean over the edges of the graph."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -10,47 +12,62 @@ import numpy as np
 from graphgauge.core.metric import Estimate, Exempt, Metric, NoChance
 from graphgauge.core.registry import metric
 from graphgauge.forecasting import levels as _levels
-from graphgauge.forecasting.cells import NOTHING, Cells, rooted, serial_root
-from graphgauge.forecasting.metrics.declared import DIRECTED, ERRORS, LAWS, POOLED
+from graphgauge.forecasting.cells import NOTHING, Cells, rooted, serial, serial_root
 
-_SCALED = ERRORS | {
-    "needs": ("scaled",),
-    "chance": _levels.naive,
-    "reference": "hyndman2006",
-    "conventions": POOLED | {"scale": "the node's naive error in its history; constant histories are left out"},
-}
+LAWS: Mapping[str, bool | Exempt] = {"permutation": True, "merge": True, "monotone": True, "symmetry": True}
+DIRECTED = {**LAWS, "symmetry": Exempt("truth and forecast are not interchangeable")}
+POOLED = {"pooled": "over cells, not a mean of means"}
+
+# What metrics of errors declare alike.
+error = partial(
+    metric,
+    family="forecasting",
+    needs=("errors",),
+    direction="lower",
+    bounds=(0, inf),
+    unit="cell",
+    conventions=POOLED,
+    reference="willmott2005",
+    chance=_levels.zero,
+    interval=serial,
+    laws=DIRECTED,
+)
+_scaled = partial(
+    error,
+    needs=("scaled",),
+    chance=_levels.naive,
+    reference="hyndman2006",
+    conventions=POOLED | {"scale": "the node's naive error in its history; constant histories are left out"},
+)
 
 
 # ---- errors
 
 
-@metric("mae", **ERRORS | {"laws": LAWS, "default": True})
+@error("mae", laws=LAWS, default=True)
 def mae(cells: Cells) -> Estimate:
     """Mean absolute error."""
     return cells.mean("abs")
 
 
-@metric("rmse", **ERRORS | {"laws": LAWS, "chance": _levels.roots, "interval": serial_root, "default": True})
+@error("rmse", laws=LAWS, chance=_levels.roots, interval=serial_root, default=True)
 def rmse(cells: Cells) -> Estimate:
     """Root of the mean squared error over all cells, not a mean of roots."""
     return rooted(cells.mean("square"))
 
 
-@metric("mse", **ERRORS | {"laws": LAWS, "chance": _levels.squares})
+@error("mse", laws=LAWS, chance=_levels.squares)
 def mse(cells: Cells) -> Estimate:
     """Mean squared error, by which methods are compared over time as by `rmse`."""
     return cells.mean("square")
 
 
-@metric(
+@error(
     "mape",
-    **ERRORS
-    | {
-        "chance": _levels.zero_scores(1.0),
-        "reference": "li2018",
-        "conventions": POOLED | {"zeros": "cells whose truth is 0 are left out and counted"},
-        "default": True,
-    },
+    chance=_levels.zero_scores(1.0),
+    reference="li2018",
+    conventions=POOLED | {"zeros": "cells whose truth is 0 are left out and counted"},
+    default=True,
 )
 def mape(cells: Cells) -> Estimate:
     """Mean of absolute error over absolute truth, over cells whose truth is not 0; 0.1 is 10 %."""
@@ -65,22 +82,19 @@ def without(cells: Cells, estimate: Estimate, what: str) -> Estimate:
     return estimate if many else replace(estimate, warnings=(*estimate.warnings, f"{left_out:,} {what}"))
 
 
-@metric("wape", **ERRORS | {"chance": _levels.zero_scores(1.0), "reference": "kolassa2007"})
+@error("wape", chance=_levels.zero_scores(1.0), reference="kolassa2007")
 def wape(cells: Cells) -> Estimate:
     """Sum of absolute errors over sum of absolute truths."""
     return cells.ratio("abs", "abs_y", "every truth is 0")
 
 
-@metric(
+@error(
     "smape",
-    **ERRORS
-    | {
-        "laws": LAWS,
-        "bounds": (0, 2),
-        "chance": _levels.zero_scores(2.0),
-        "reference": "makridakis1993",
-        "conventions": POOLED | {"0/0": "counts as 0"},
-    },
+    laws=LAWS,
+    bounds=(0, 2),
+    chance=_levels.zero_scores(2.0),
+    reference="makridakis1993",
+    conventions=POOLED | {"0/0": "counts as 0"},
 )
 def smape(cells: Cells) -> Estimate:
     """Mean of 2·abs(error) over abs(truth) + abs(forecast)."""
@@ -88,47 +102,41 @@ def smape(cells: Cells) -> Estimate:
     return replace(found, value=np.minimum(found.value, 2.0))
 
 
-@metric("mase", **_SCALED)
+@_scaled("mase")
 def mase(cells: Cells) -> Estimate:
     """Mean absolute error divided by the node's mean absolute (seasonal) naive error in the history."""
     found = cells.mean("scaled", "scaled_n", reason="the history is constant: its naive forecast has no error")
     return without(cells, found, "cells of nodes whose history is constant are left out of mase")
 
 
-@metric("rmsse", **_SCALED | {"interval": serial_root})
+@_scaled("rmsse", interval=serial_root)
 def rmsse(cells: Cells) -> Estimate:
     """Root of the mean squared error, each node's divided by its mean squared (seasonal) naive error in the history."""
     found = cells.mean("scaled_square", "scaled_n", reason="the history is constant: its naive forecast has no error")
     return without(cells, rooted(found), "cells of nodes whose history is constant are left out of rmsse")
 
 
-@metric(
+@error(
     "bias",
-    **ERRORS
-    | {
-        "direction": "target",
-        "target": 0.0,
-        "bounds": (-inf, inf),
-        "chance": _levels.minus_mean,
-        "laws": DIRECTED | {"monotone": Exempt("errors of both signs cancel")},
-        "conventions": POOLED | {"sign": "forecast minus truth"},
-    },
+    direction="target",
+    target=0.0,
+    bounds=(-inf, inf),
+    chance=_levels.minus_mean,
+    laws=DIRECTED | {"monotone": Exempt("errors of both signs cancel")},
+    conventions=POOLED | {"sign": "forecast minus truth"},
 )
 def bias(cells: Cells) -> Estimate:
     """Mean of forecast minus truth: above 0 the forecasts are too high."""
     return cells.mean("error")
 
 
-@metric(
+@error(
     "r2",
-    **ERRORS
-    | {
-        "direction": "higher",
-        "bounds": (-inf, 1),
-        "chance": _levels.mean_of_truth,
-        "reference": "wright1921",
-        "conventions": POOLED | {"mean": "one for all cells of the group"},
-    },
+    direction="higher",
+    bounds=(-inf, 1),
+    chance=_levels.mean_of_truth,
+    reference="wright1921",
+    conventions=POOLED | {"mean": "one for all cells of the group"},
 )
 def r2(cells: Cells) -> Estimate:
     """Share of the truth's variation about its mean that the forecast explains: 1 − squared errors over variation."""
@@ -150,15 +158,6 @@ def loss(name: str) -> Metric:
         """Mean over cells of a loss that was computed for each."""
         return cells.mean(f"score_{name}")
 
-    return Metric(
-        key=name,
-        function=mean,
-        **ERRORS
-        | {
-            "needs": ("scores",),
-            "bounds": (-inf, inf),
-            "chance": NoChance("the loss is the user's own"),
-            "reference": None,
-            "laws": DIRECTED,
-        },
-    )
+    own = {"needs": ("scores",), "bounds": (-inf, inf), "reference": None}
+    chance = NoChance("the loss is the user's own")
+    return Metric(key=name, function=mean, **{**error.keywords, **own, "chance": chance})

@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from graphgauge.core.metric import Estimate, NoInterval
-from graphgauge.core.registry import metric
 from graphgauge.forecasting import levels as _levels
 from graphgauge.forecasting.calibration import Reliability, Spread
-from graphgauge.forecasting.metrics.declared import CALIBRATION, ERRORS, POOLED
+from graphgauge.forecasting.metrics.distributions import CALIBRATION
+from graphgauge.forecasting.metrics.errors import POOLED, error
 
-_BIASED = NoInterval("a distance from calibration is biased upwards; compare it with a perfect forecaster's")
-_SHARES = ERRORS | {
-    "needs": ("reliability",),
-    "interval": _BIASED,
-    "bounds": (0, 1),
-    "laws": CALIBRATION,
-    "reference": "kuleshov2018",
-    "conventions": POOLED | {"p": "0.01 to 0.99, or the levels of the quantiles"},
-}
-_BINS = ERRORS | {
-    "needs": ("spread",),
-    "interval": _BIASED,
-    "laws": CALIBRATION,
-    "reference": "levi2022",
-    "conventions": POOLED
+_distance = partial(
+    error,
+    interval=NoInterval("a distance from calibration is biased upwards; compare it with a perfect forecaster's"),
+    laws=CALIBRATION,
+)
+_shares = partial(
+    _distance,
+    needs=("reliability",),
+    bounds=(0, 1),
+    reference="kuleshov2018",
+    conventions=POOLED | {"p": "0.01 to 0.99, or the levels of the quantiles"},
+)
+_bins = partial(
+    _distance,
+    needs=("spread",),
+    reference="levi2022",
+    conventions=POOLED
     | {
         "bins": "of equal number, by standard deviation; equal ones share a bin",
         "compared": "root mean square error and root mean predicted variance",
     },
-}
+)
 
 
 # ---- calibration
 
 
-@metric("ece", **_BINS | {"chance": _levels.perfect_spread(0), "default": True})
+@_bins("ece", chance=_levels.perfect_spread(0), default=True)
 def ece(spread: Spread) -> Estimate:
     """Expected calibration error: root mean square error against root mean predicted variance, in bins of the latter.
 
@@ -42,28 +46,22 @@ def ece(spread: Spread) -> Estimate:
     return spread.estimate(0)
 
 
-@metric("ence", **_BINS | {"chance": _levels.perfect_spread(1)})
+@_bins("ence", chance=_levels.perfect_spread(1))
 def ence(spread: Spread) -> Estimate:
     """Expected normalised calibration error: the same distance relative to the predicted spread, mean over bins."""
     return spread.estimate(1)
 
 
-@metric(
-    "calibration_error",
-    **_SHARES | {"chance": _levels.perfect_shares(Reliability.mean_distance, _levels.equal)},
-)
+@_shares("calibration_error", chance=_levels.perfect_shares(Reliability.mean_distance, _levels.equal))
 def calibration_error(reliability: Reliability) -> Estimate:
     """Mean over p of the distance between p and the share of truths at or below the predicted quantile p."""
     return reliability.estimate(reliability.mean_distance())
 
 
-@metric(
+@_shares(
     "central_calibration_error",
-    **_SHARES
-    | {
-        "chance": _levels.perfect_shares(Reliability.mean_distance, _levels.equal, central=True),
-        "conventions": POOLED | {"p": "levels of central intervals: 0.02 to 0.98, or those that the quantiles bound"},
-    },
+    chance=_levels.perfect_shares(Reliability.mean_distance, _levels.equal, central=True),
+    conventions=POOLED | {"p": "levels of central intervals: 0.02 to 0.98, or those that the quantiles bound"},
 )
 def central_calibration_error(reliability: Reliability) -> Estimate:
     """Mean over levels of the distance between a central interval's level and the share of truths in it.
@@ -73,14 +71,11 @@ def central_calibration_error(reliability: Reliability) -> Estimate:
     return reliability.estimate(reliability.centred.mean_distance(), "no two of the quantiles bound a central interval")
 
 
-@metric(
+@_shares(
     "miscalibration_area",
-    **_SHARES
-    | {
-        "bounds": (0, 0.5),
-        "chance": _levels.perfect_shares(Reliability.area, _levels.nearest),
-        "conventions": POOLED | {"curve": "joined by straight lines from (0, 0) to (1, 1)"},
-    },
+    bounds=(0, 0.5),
+    chance=_levels.perfect_shares(Reliability.area, _levels.nearest),
+    conventions=POOLED | {"curve": "joined by straight lines from (0, 0) to (1, 1)"},
 )
 def miscalibration_area(reliability: Reliability) -> Estimate:
     """Area between the reliability curve and the diagonal."""
