@@ -11,7 +11,6 @@ from tests.recovery.forms import evaluate, model
 
 from graphgauge._core import compelled_edges
 from graphgauge.core.errors import InputError
-from graphgauge.recovery import structure
 
 ADJUSTMENT = ("sid", "parent_aid", "ancestor_aid", "oset_aid")
 
@@ -88,10 +87,8 @@ def test_cpdag_distance_and_colliders(seed):
     np.testing.assert_equal(evaluation["v_structure_recall"].value, common / len(true) if true else np.nan)
 
 
-@pytest.mark.parametrize("block", [1, 7, 50])
-def test_colliders_are_found_block_by_block(block, monkeypatch):
+def test_colliders_of_a_larger_graph_are_numbered_once():
     dag = random_dag(np.random.default_rng(8), 30, 0.3)
-    monkeypatch.setattr(structure, "_BLOCK", block)
     found = model(dag).colliders()
     assert len(found) == len(set(found.tolist()))
     assert {(a, c, b) for c, a, b in zip(*np.unravel_index(found, (30, 30, 30)), strict=True)} == colliders(dag)

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.types import AnyArray
 from graphgauge.recovery.encodings import decoded
-from graphgauge.recovery.graph import Graph, Kind
-from graphgauge.recovery.layers import Layer, Open, Side
+from graphgauge.recovery.graph import Graph, Kind, Names
+from graphgauge.recovery.layers import Layer, Listed
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One graph as it was read: its layers, or edges whose nodes have no numbers yet, and what it states itself.
+
+    `names` are those of its nodes in order; `states_marks`, that its edges are given by their marks, not by scores;
+    `orientation` and `sign`, that its writer is known to use these.
+    """
+
+    layers: tuple[Layer, ...] = ()
+    listed: Graph | None = None
+    names: Names | None = None
+    states_marks: bool = False
+    orientation: str | None = None
+    sign: str | None = None
 
 
 def from_library(value: Any, where: str) -> Side | None:
@@ -96,12 +112,15 @@ def _from_lingam(matrices: list[Any]) -> Side:
     """A model's weights, row ← column, one matrix per lag; both cells of a pair with a common cause are NaN."""
     layers = []
     for lag, matrix in enumerate(matrices):
-        weights = np.asarray(matrix, dtype=np.float64).T
-        both = np.triu(np.isnan(weights) & np.isnan(weights.T), 1)
-        keys = np.flatnonzero(both) if not lag else np.empty(0, np.int64)
-        kinds, sizes = np.full(len(keys), int(Kind.TWO_HEADS)), np.ones(len(keys))
-        kept = np.where(both | both.T, 0.0, weights) if keys.size else weights
-        layers.append(Layer(np.ascontiguousarray(kept), len(weights), Open(keys, kinds, sizes), late=lag > 0))
+        weights = np.ascontiguousarray(np.asarray(matrix, dtype=np.float64).T)
+        layer = Layer(len(weights), weights, late=lag > 0)
+        common = np.isnan(weights) & np.isnan(weights.T)
+        if not lag and common.any():
+            cells = np.flatnonzero(np.where(common, np.triu(common), weights != 0))
+            kinds = np.where(common.flat[cells], int(Kind.TWO_HEADS), int(Kind.FORWARD))
+            sizes = np.where(common.flat[cells], 1.0, weights.flat[cells])
+            layer = Layer(len(weights), edges=Listed(cells, kinds, sizes))
+        layers.append(layer)
     return Side(tuple(layers), orientation="column_to_row", sign="absolute")
 
 

@@ -49,10 +49,10 @@ def transposed_prediction(pairs: Sequence[Pair]) -> Evidence | None:
 def worse_than_empty(results: Mapping[str, Result]) -> Evidence | None:
     """Predicting no edges would have a smaller SHD."""
     result = results.get("directed_shd")
-    empty = [each.value for each in result.references if each.name == "empty graph"] if result is not None else []
-    return (
-        {"shd": result.value, "empty": empty[0]} if result is not None and empty and result.value > empty[0] else None
-    )
+    for level in result.references if result is not None else ():
+        if level.name == "empty graph" and result is not None and result.value > level.value:
+            return {"shd": result.value, "empty": level.value}
+    return None
 
 
 @check(
@@ -118,7 +118,7 @@ def threshold_from_truth(pairs: Sequence[Pair], results: Mapping[str, Result]) -
 )
 def cells_without_a_score(pairs: Sequence[Pair]) -> Evidence | None:
     """Scores are missing, and were left out."""
-    missing = sum(pair.omitted for pair in pairs)
+    missing = sum(len(cells) for pair in pairs for cells in pair.missing)
     return {"cells": plural(missing, "cell without a score is", "cells without a score are")} if missing else None
 
 
@@ -155,7 +155,7 @@ def variance_tells_order(pairs: Sequence[Pair], data: Any) -> Evidence | None:
         raise InputError(f"expected (samples, {pair.d}), found {values.shape}", where="data")
     refuse_nan(values, "data", fix="Drop incomplete samples.")
     variance = values.var(axis=0, dtype=np.float64)
-    source, target = np.divmod(pair.arrows()[0], pair.d)
+    source, target = np.divmod(pair.arrows(0), pair.d)
     edges, rising = len(source), int((variance[source] < variance[target]).sum())
     if not edges or rising / edges < 0.8:
         return None

@@ -27,7 +27,7 @@ _EDGE = 1 - _is(Kind.NONE)
 _OPEN = (_KINDS >= Kind.LINE).astype(np.int64)
 _TWO_WAY, _ONE = _is(Kind.TWO_WAY), _is(Kind.FORWARD, Kind.BACKWARD)
 _ARROWS = np.stack([_is(Kind.FORWARD, Kind.TWO_WAY), _is(Kind.BACKWARD, Kind.TWO_WAY)], axis=1)
-_CELLS = _ARROWS | _OPEN[:, np.newaxis]
+CELLS = _ARROWS | _OPEN[:, np.newaxis]
 # Whether an end states its mark: a circle leaves it open, and the ends of a line are those of no direction.
 _STATED = (ENDS > 0) & (ENDS & CIRCLE == 0) & (_KINDS != Kind.LINE)[:, np.newaxis]
 
@@ -36,8 +36,8 @@ _COMMON = _EDGE[TRUE] & _EDGE[FOUND]
 _DIFFERS = (TRUE != FOUND).astype(np.int64)
 _SAME = _COMMON & (1 - _DIFFERS)
 _OPENLY = _COMMON & _DIFFERS & (_OPEN[TRUE] | _OPEN[FOUND])
-_LOST = (_CELLS[TRUE] & (1 - _CELLS[FOUND])).sum(1)
-_GAINED = (_CELLS[FOUND] & (1 - _CELLS[TRUE])).sum(1)
+_LOST = (CELLS[TRUE] & (1 - CELLS[FOUND])).sum(1)
+_GAINED = (CELLS[FOUND] & (1 - CELLS[TRUE])).sum(1)
 _REVERSED = ((_LOST > 0) & (_GAINED > 0) & (_OPENLY == 0)).astype(np.int64)
 _CONTRADICTS = _COMMON & ((ENDS[TRUE] != ENDS[FOUND]) & _STATED[TRUE] & _STATED[FOUND]).any(1)
 _UNDECIDED = (_COMMON & _DIFFERS) & (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import floor, fsum, inf, nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from graphgauge import _core
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Ints
 from graphgauge.recovery.compare import Pair
+from graphgauge.recovery.layers import is_among
 
 # Scores per true edge from which placing every score is faster than sorting them.
 _FEW_POSITIVES = 128
@@ -30,33 +31,29 @@ class Ranked(NamedTuple):
     own: AnyArray
     zeros: int = 0
 
+    @property
+    def counted(self) -> AnyArray:
+        """The stored scores without those of self-edges, which are on the diagonal of a matrix."""
+        return np.delete(self.every, np.s_[:: len(self.own) + 1]) if self.own.size else self.every
+
 
 def ranked(pair: Pair, lag: int = 0) -> Ranked:
     """The scores of one layer."""
-    layer, d = pair.prediction[lag], pair.d
-    true, restricted = pair.arrows(lag)[0], pair.sources is not None or bool(pair.missing)
-    stored, none = layer.stored if not layer.is_dense and layer.scores is None else None, np.empty(0)
-    if stored is not None:
-        scores = pair.cut.scores(stored.values)
-        held = pair.allowed(stored.cells, lag) if restricted else np.ones(len(scores), np.bool_)
-        place = np.minimum(np.searchsorted(stored.cells, true), max(len(scores) - 1, 0))
-        there = stored.cells[place] == true if len(scores) else np.zeros(len(true), np.bool_)
-        positive = np.zeros(len(true), scores.dtype)
-        positive[there] = scores[place[there]]
-        return Ranked(positive, scores[held], none, _cells(pair, lag) - int(held.sum()))
-    matrix = layer.scores if layer.scores is not None else pair.cut.scores(layer.matrix)
-    positive = matrix[np.divmod(true, max(d, 1))]
-    if restricted:
-        cells = np.arange(d * d)
-        held = pair.allowed(cells, lag) & (True if layer.late else cells % (d + 1) != 0)
-        return Ranked(positive, matrix.ravel()[held], none)
-    return Ranked(positive, matrix.ravel(order="K"), none if layer.late else np.diagonal(matrix))
-
-
-def _cells(pair: Pair, lag: int) -> int:
-    """How many cells of a layer count."""
-    pairs, cells = pair.units(lag)
-    return 2 * pairs + cells
+    layer, true, none = pair.prediction[lag], pair.arrows(0, lag), np.empty(0)
+    whole = pair.sources is None and not pair.missing
+    if layer.matrix is None and layer.scores is None:
+        cells, scores = layer.arrows.cells, pair.cut.scores(layer.arrows.weights)
+        positive, there = np.zeros(len(true), scores.dtype), is_among(cells, true)
+        positive[there] = scores[np.searchsorted(cells, true[there])]
+        every = scores if whole else scores[pair.allowed(cells, lag)]
+        pairs, alone = pair.units(lag)
+        return Ranked(positive, every, none, 2 * pairs + alone - len(every))
+    every = (layer.scores if layer.scores is not None else pair.cut.scores(layer.weights)).ravel()
+    if whole:
+        return Ranked(every[true], every, none if layer.late else every[:: pair.d + 1])
+    cells = np.arange(pair.d**2)
+    held = pair.allowed(cells, lag) & (layer.late | (cells % (pair.d + 1) != 0))
+    return Ranked(every[true], every[held], none)
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,7 @@ class Curve:
     def over(cls, layers: Iterable[Ranked]) -> Curve:
         """The curve over all cells of some layers."""
         parts = tuple(layers)
-        dtype = _common([part.every.dtype for part in parts])
+        dtype = np.result_type(np.float32, *(part.every.dtype for part in parts))
         values, positives = _core.distinct_values(
             np.sort(np.concatenate([part.positive for part in parts]).astype(dtype))
         )
@@ -89,6 +86,11 @@ class Curve:
         before = np.cumsum(positives) - positives
         edges = int(positives.sum())
         return cls(values + 0, positives, greater - before, equal - positives, cells - edges, parts)
+
+    def constant(self) -> Curve:
+        """The curve if all scores are equal."""
+        zero = np.zeros(min(self.edges, 1), np.int64)
+        return Curve(np.zeros(len(zero)), zero + self.edges, zero, zero + self.others, self.others, ())
 
     @cached_property
     def edges(self) -> int:
@@ -169,16 +171,12 @@ class Curve:
         """The highest threshold with the best F1: the highest score that is not selected."""
         if not self.edges:
             return nan
-        least = self.values[self._best[0]]
-        below = [self._highest_below(part, least) for part in self.layers]
+        least, below = self.values[self._best[0]], [-inf]
+        for part in self.layers:
+            lower = part.counted[part.counted < least]
+            below += [float(lower.max())] if lower.size else []
+            below += [0.0] if part.zeros and least > 0 else []
         return max(below)
-
-    @staticmethod
-    def _highest_below(part: Ranked, least: float) -> float:
-        # Self-edges are in the diagonal of a matrix.
-        counted = np.delete(part.every, np.s_[:: len(part.own) + 1]) if part.own.size else part.every
-        lower = counted[counted < least]
-        return max(float(lower.max()) if lower.size else -inf, 0.0 if part.zeros and least > 0 else -inf)
 
 
 def _beside(values: AnyArray, scores: AnyArray) -> tuple[Ints, Ints]:
@@ -194,13 +192,3 @@ def _beside(values: AnyArray, scores: AnyArray) -> tuple[Ints, Ints]:
         *(np.require(each, None, ("C", "A")) for each in (values[::-1], scores)), threads
     )
     return greater[::-1], equal[::-1]
-
-
-def _common(dtypes: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
-    """The type that the core compares scores in, which has all of their values."""
-    whole = np.result_type(*dtypes)
-    if whole.kind == "f":
-        return np.dtype(np.float32 if whole.itemsize <= 4 else np.float64)
-    if whole == np.uint64:
-        return whole
-    return np.dtype(np.int32 if whole.itemsize <= 2 or whole == np.int32 else np.int64)

@@ -1,93 +1,60 @@
-"""How tools write the marks of edges into matrices, by name; never guessed."""
+"""How tools write the marks of edges into matrices, by name; never guessed.
+
+An encoding is a table: the kind of the edge between i and j by what is in row i, column j and in row j, column i.
+Combinations that are not in it do not occur in graphs of that tool, and are refused.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, one_of
-from graphgauge.core.types import AnyArray, Mask
+from graphgauge.core.types import AnyArray
 from graphgauge.recovery.graph import CIRCLE, HEAD, KIND_OF, MARKS, TAIL, Kind
-from graphgauge.recovery.layers import Layer, Open
+from graphgauge.recovery.layers import Layer, Listed
+
+Table = Mapping[Any, int]
 
 
-@dataclass(frozen=True)
-class Encoding:
-    """`ends(codes)[i, j]` is the mark at j of the edge between i and j; `unknown` are codes that do not occur."""
-
-    summary: str
-    ends: Callable[[AnyArray], AnyArray]
-    unknown: Callable[[AnyArray, AnyArray], Mask]
+def _arrows(both: Kind) -> dict[tuple[int, int], int]:
+    """1 is an arrow from row to column, and 1 in both cells an edge of this kind."""
+    return {(1, 0): Kind.FORWARD, (0, 1): Kind.BACKWARD, (1, 1): both}
 
 
-def _ends(arrow: Mask, line: Mask, ends_of_line: int = TAIL) -> AnyArray:
-    """Marks from arrows [i, j] for i → j, and edges in both cells whose two ends have the same mark."""
-    return np.select([line, arrow, arrow.T], [ends_of_line, HEAD, TAIL], 0)
+def _marks(codes: dict[int, int]) -> dict[tuple[int, int], int]:
+    """The code in row i, column j is the mark at i."""
+    return {(one, two): int(KIND_OF[codes[one], codes[two]]) for one in codes for two in codes}
 
 
-def _both(codes: AnyArray, ends_of_line: int) -> AnyArray:
-    filled = codes == 1
-    return _ends(filled & ~filled.T, filled & filled.T, ends_of_line)
+def _turned(table: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:
+    """The same with rows and columns exchanged."""
+    return {(two, one): kind for (one, two), kind in table.items()}
 
 
-def _not_binary(codes: AnyArray, _: AnyArray) -> Mask:
-    return np.isin(codes, (0, 1), invert=True)
-
-
-def _one_sided(codes: AnyArray, opposite: AnyArray, known: tuple[int, ...]) -> Mask:
-    wrong: Mask = np.isin(codes, known, invert=True) | ((codes == 0) != (opposite == 0))
-    return wrong
-
-
-_CAUSAL_LEARN = {-1: TAIL, 1: HEAD, 2: CIRCLE}
-_PCALG_PAG = {1: CIRCLE, 2: HEAD, 3: TAIL}
-
-
-def _translated(codes: AnyArray, marks: dict[int, int]) -> AnyArray:
-    return np.select([codes == code for code in marks], list(marks.values()), 0)
-
-
-MATRICES = {
-    "causal-learn": Encoding(
-        "the mark in row i, column j is at i: −1 a tail, 1 an arrowhead, 2 a circle",
-        lambda codes: _translated(codes.T, _CAUSAL_LEARN),
-        lambda codes, opposite: _one_sided(codes, opposite, (0, -1, 1, 2)),
-    ),
-    "pcalg": Encoding(
-        "`amat.cpdag`: 1 in row j, column i is i → j; 1 in both is i – j",
-        lambda codes: _both(codes.T, TAIL),
-        _not_binary,
-    ),
-    "pcalg-pag": Encoding(
-        "`amat.pag`: the mark in row i, column j is at j: 1 a circle, 2 an arrowhead, 3 a tail",
-        lambda codes: _translated(codes, _PCALG_PAG),
-        lambda codes, opposite: _one_sided(codes, opposite, (0, 1, 2, 3)),
-    ),
-    "gcastle": Encoding(
-        "1 in row i, column j is i → j; 1 in both is i – j", lambda codes: _both(codes, TAIL), _not_binary
-    ),
-    "gadjid": Encoding(
-        "1 in row i, column j is i → j; 2 in one cell or both is i – j",
-        lambda codes: _ends(codes == 1, (codes == 2) | (codes.T == 2)),
-        lambda codes, opposite: (
-            ~np.isin(codes, (0, 1, 2)) | ((codes == 1) & (opposite != 0)) | ((codes == 2) & (opposite == 1))
-        ),
-    ),
-    "mixed": Encoding("as gcastle: two cells are an undirected edge", lambda codes: _both(codes, TAIL), _not_binary),
-    "mag": Encoding("1 in row i, column j is i → j; 1 in both is i ↔ j", lambda codes: _both(codes, HEAD), _not_binary),
-    "undirected": Encoding(
-        "1 in one cell or both is i – j",
-        lambda codes: _ends(np.zeros(codes.shape, bool), (codes == 1) | (codes.T == 1)),
-        _not_binary,
-    ),
+_LINES = {(2, 0): Kind.LINE, (0, 2): Kind.LINE, (2, 2): Kind.LINE}
+MATRICES: dict[str, dict[tuple[int, int], int]] = {
+    # −1 a tail, 1 an arrowhead, 2 a circle, at the node of the row
+    "causal-learn": _marks({-1: TAIL, 1: HEAD, 2: CIRCLE}),
+    # `amat.cpdag`: 1 in row j, column i is i → j
+    "pcalg": _turned(_arrows(Kind.LINE)),
+    # `amat.pag`: 1 a circle, 2 an arrowhead, 3 a tail, at the node of the column
+    "pcalg-pag": _turned(_marks({1: CIRCLE, 2: HEAD, 3: TAIL})),
+    "gcastle": _arrows(Kind.LINE),
+    # 2 in one cell or in both is an undirected edge
+    "gadjid": {(1, 0): Kind.FORWARD, (0, 1): Kind.BACKWARD, **_LINES},
+    # for matrices of one's own
+    "mixed": _arrows(Kind.LINE),
+    "mag": _arrows(Kind.TWO_HEADS),
+    "undirected": dict.fromkeys(_arrows(Kind.LINE), int(Kind.LINE)),
 }
 ENCODINGS = (*MATRICES, "tigramite")
 # Lagged links: time orients them, and the mark at the earlier end may be open.
-_LATER = {
+_LATER: Table = {
+    "": Kind.NONE,
     "-->": Kind.FORWARD,
     "o->": Kind.CIRCLE_HEAD,
     "x->": Kind.CIRCLE_HEAD,
@@ -105,20 +72,25 @@ def decoded(value: Any, encoding: str, where: str) -> tuple[Layer, ...]:
     codes = as_numeric(value, where)
     if codes.ndim != 2 or codes.shape[0] != codes.shape[1]:
         raise InputError(f"expected a square matrix of {encoding} marks, found shape {codes.shape}", where=where)
-    rule = MATRICES[encoding]
-    wrong = rule.unknown(codes, codes.T)
-    _refuse(wrong, codes, encoding, where)
-    return (_layer(rule.ends(codes)),)
+    return (_layer(_kinds(codes, MATRICES[encoding], encoding, where)),)
 
 
-def _layer(ends: AnyArray) -> Layer:
-    """The layer of a matrix of marks: [i, j] is the mark at j."""
-    d = len(ends)
-    kinds = KIND_OF[ends.T, ends]
-    np.fill_diagonal(kinds, Kind.NONE)
-    keys = np.flatnonzero(np.triu(kinds) >= Kind.LINE)
-    opened = Open(keys, kinds.ravel()[keys], np.ones(len(keys)))
-    return Layer((kinds == Kind.FORWARD).astype(np.uint8), d, opened)
+def _kinds(codes: AnyArray, table: Table, encoding: str, where: str) -> AnyArray:
+    """The kind of the edge between the node of each row and that of each column."""
+    nothing: Any = "" if codes.dtype.kind == "U" else 0
+    kinds = np.full(codes.shape, -1)
+    for (here, opposite), kind in (((nothing, nothing), Kind.NONE), *table.items()):
+        kinds[(codes == here) & (opposite == codes.T)] = kind
+    _refuse(kinds < 0, codes, encoding, where)
+    return kinds
+
+
+def _layer(kinds: AnyArray, *, late: bool = False) -> Layer:
+    if not late:
+        np.fill_diagonal(kinds, Kind.NONE)
+    held = (kinds != Kind.NONE) if late else (kinds == Kind.FORWARD) | (np.triu(kinds) >= Kind.LINE)
+    cells = np.flatnonzero(held)
+    return Layer(len(kinds), edges=Listed(cells, kinds.ravel()[cells], np.ones(len(cells), np.uint8)), late=late)
 
 
 def _tigramite(value: Any, where: str) -> tuple[Layer, ...]:
@@ -128,37 +100,28 @@ def _tigramite(value: Any, where: str) -> tuple[Layer, ...]:
     open ends too, for circles. At lag 0 one of the two cells of a pair is enough.
     """
     try:
-        links = np.asarray(value)
+        links = np.asarray(value).astype(np.str_)
     except (ValueError, TypeError, RuntimeError):  # rows of different lengths, or a tensor
         raise InputError("is not an array of tigramite's links", where=where, fix="Pass an array of text.") from None
     links = links[:, :, np.newaxis] if links.ndim == 2 else links
     if links.ndim != 3 or links.shape[0] != links.shape[1] or not links.shape[2]:
         raise InputError(f"expected tigramite's links (d, d, lags + 1), found shape {links.shape}", where=where)
-    now, later, d = links[:, :, 0], links[:, :, 1:], len(links)
+    now, later = links[:, :, 0], links[:, :, 1:]
     circles = not np.isin(links, ("", "-->", "<--", "o-o", "x-x")).all()
-    near, far = np.zeros((d, d), np.int64), np.zeros((d, d), np.int64)
+    table: dict[tuple[str, str], int] = {}
     for text, (start, stop) in MARKS.items():
         line = not circles and text in ("o-o", "x-x")
-        near[now == text], far[now == text] = (TAIL, TAIL) if line else (start, stop)
-    wrong = np.zeros(links.shape, bool)
-    both = (now != "") & (now.T != "") & ~np.eye(d, dtype=bool)
-    wrong[:, :, 0] = ~np.isin(now, ("", "<--", *MARKS)) | (both & ((near != far.T) | (far != near.T)))
-    wrong[:, :, 1:] = ~np.isin(later, ("", *_LATER))
-    _refuse(wrong, links, "tigramite", where)
-    layers = [_layer(np.where(now != "", far, near.T))]
-    for lag in range(later.shape[2]):
-        kinds = _translated_text(later[:, :, lag])
-        keys = np.flatnonzero(kinds >= Kind.LINE)
-        opened = Open(keys, kinds.ravel()[keys], np.ones(len(keys)))
-        layers.append(Layer((kinds == Kind.FORWARD).astype(np.uint8), d, opened, late=True))
-    return tuple(layers)
+        alike = {opposite for opposite, ends in MARKS.items() if ends == (stop, start)}
+        kind = int(Kind.LINE) if line else int(KIND_OF[start, stop])
+        table |= {(text, opposite): kind for opposite in alike} | {(text, ""): kind}
+        table |= {("", opposite): kind for opposite in alike}
+    layers = [_layer(_kinds(now, table, "tigramite", where))]
+    kinds = np.select([later == text for text in _LATER], list(map(int, _LATER.values())), -1)
+    _refuse(kinds < 0, later, "tigramite", where)
+    return (*layers, *(_layer(kinds[:, :, lag], late=True) for lag in range(later.shape[2])))
 
 
-def _translated_text(links: AnyArray) -> AnyArray:
-    return np.select([links == text for text in _LATER], list(map(int, _LATER.values())), 0)
-
-
-def _refuse(wrong: Mask, codes: AnyArray, encoding: str, where: str) -> None:
+def _refuse(wrong: AnyArray, codes: AnyArray, encoding: str, where: str) -> None:
     if wrong.any():
         first = tuple(int(index) for index in np.argwhere(wrong)[0])
         opposite = codes[(first[1], first[0], *first[2:])]

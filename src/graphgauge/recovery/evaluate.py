@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.errors import one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grid import Grid
 from graphgauge.core.items import Items
 from graphgauge.core.loop import Measured, broken_down, measure
-from graphgauge.core.options import confidence_level
+from graphgauge.core.options import confidence_level, number
 from graphgauge.core.registry import DEFAULT, Chosen, select
 from graphgauge.protocols import under_protocols
 from graphgauge.recovery.compare import Pair
 from graphgauge.recovery.counts import Counts
-from graphgauge.recovery.door import Reading, pairs
-from graphgauge.recovery.graph import Kind
+from graphgauge.recovery.door import pairs
 from graphgauge.recovery.members import BOUNDS
+from graphgauge.recovery.reading import Reading
 from graphgauge.recovery.samples import Curves, Edges, Models, Rows, Weights
-from graphgauge.recovery.structure import Model
+from graphgauge.recovery.structure import models_of
 
 SHD = ("pair", "cell")
 # Sizes of F1@K in true edges: those of the default, and all.
 USUAL_FRACTIONS, FRACTIONS = (0.5, 1.0, 1.5), (0.5, 0.75, 1.0, 1.5, 2.0)
 # Sizes above which metrics that take long have to be named.
 _QUICK_NODES, _QUICK_EDGES = 1000, 1_000_000
-_ADJUSTMENT = ("sid", "parent_aid", "ancestor_aid", "oset_aid")
+_ADJUSTMENT = ("sid", "parent_aid", "ancestor_aid", "oset_aid", "member_sid")
 
 
 @under_protocols("recovery")
@@ -120,11 +119,11 @@ def evaluate(
     usual = metrics is None or (not isinstance(metrics, str) and DEFAULT in metrics)
     swept = {"fraction": USUAL_FRACTIONS if usual else FRACTIONS, "bound": BOUNDS}
     chosen, named = select("recovery", metrics, samples, swept)
-    skipped = comparison.slow(each for each in chosen if each[0].key_of(**each[1]) not in named)
+    skipped = comparison.slow(chosen, named)
     kept = [each for each in chosen if each[0].key_of(**each[1]) not in skipped]
     conventions = comparison.conventions(reading)
     found = measure(kept, samples, named=named, confidence=level, conventions=conventions)
-    axes = {name: axis(kept, found, level) for name, axis in comparison.axes().items()}
+    axes = comparison.axes(kept, found, level)
     evaluation = Evaluation(
         "recovery",
         found.results,
@@ -134,7 +133,7 @@ def evaluate(
         skipped=skipped | found.skipped,
         per_item=_items(axes["graph"]) if "graph" in axes else None,
         materials={"edges": samples["edges"], "pairs": comparison.pairs},
-        drawings=partial(_drawings, comparison.pairs),
+        drawings=partial(_drawings, comparison.pairs[0]),
     )
     # Looked for now, because the caller may change the graphs later.
     _ = evaluation.findings
@@ -151,71 +150,60 @@ class Comparison:
 
     def __post_init__(self) -> None:
         one_of("shd", self.shd, SHD)
-        if self.zero_division is not None and not isinstance(self.zero_division, Real):
-            raise OptionError(f"zero_division must be a number, not {self.zero_division!r}")
-
-    @property
-    def undefined(self) -> float:
-        """The value of a ratio without denominator."""
-        return np.nan if self.zero_division is None else float(self.zero_division)
+        if self.zero_division is not None and self.zero_division == self.zero_division:
+            number("zero_division", self.zero_division)
 
     @cached_property
     def samples(self) -> dict[str, Rows]:
         """A row per graph, all of its lags together."""
-        undefined = self.undefined
         samples: dict[str, Rows] = {
-            "edges": self.edges,
-            "curves": Curves(layers=[(pair, pair.lags) for pair in self.pairs], zero_division=undefined),
+            "edges": self._edges([pair.tables.sum(0) for pair in self.pairs]),
+            "curves": Curves.over([(pair, pair.lags) for pair in self.pairs], **self._undefined),
         }
         if not any(pair.is_lagged or pair.sources is not None for pair in self.pairs):
-            samples["models"] = Models(made=self.models, zero_division=undefined)
+            samples["models"] = Models(graphs=self.pairs, **self._undefined)
         if all(_are_weights(pair) for pair in self.pairs):
-            samples["weights"] = Weights(made=self._weights, zero_division=undefined)
+            samples["weights"] = Weights(graphs=self.pairs, **self._undefined)
         return samples
 
-    @cached_property
-    def edges(self) -> Edges:
-        """The counts of each graph."""
-        return self._edges(np.stack([pair.tables.sum(0) for pair in self.pairs]))
-
     def _edges(self, tables: Any) -> Edges:
-        return Edges(counts=Counts(tables), shd=self.shd, zero_division=self.undefined)
+        return Edges(counts=Counts(np.stack(tables)), shd=self.shd, **self._undefined)
 
-    def models(self) -> list[tuple[Model, Model]]:
-        """Truth and prediction of each pair as causal models."""
-        return [models_of(pair) for pair in self.pairs]
+    @property
+    def _undefined(self) -> dict[str, Any]:
+        """The value of a ratio without denominator."""
+        return {} if self.zero_division is None else {"zero_division": float(self.zero_division)}
 
-    def _weights(self) -> list[tuple[Any, Any]]:
-        return [_common_weights(pair) for pair in self.pairs]
-
-    def axes(self) -> dict[str, Callable[[list[Chosen], Measured, float], Grid]]:
+    def axes(self, chosen: list[Chosen], found: Measured, level: float) -> dict[str, Grid]:
         """The results one by one: by graph, or by lag with the summary graph and all lags above 0 together."""
-        if len(self.pairs) > 1:
-            samples = {name: replace(sample, averaged=False) for name, sample in self.samples.items()}
-            return {"graph": partial(_broken_down, "graph", np.arange(len(self.pairs)), samples)}
-        pair = self.pairs[0]
-        if not pair.is_lagged:
-            return {}
-        summary, late = pair.summary(), pair.lags[1:]
-        tables = [*pair.tables, summary.tables.sum(0), pair.tables[1:].sum(0)]
-        layers = [*((pair, [lag]) for lag in pair.lags), (summary, [0]), (pair, late)]
-        curves = Curves(layers=layers, zero_division=self.undefined, averaged=False)
-        edges = replace(self._edges(np.stack(tables)), averaged=False)
-        labels = [*map(str, pair.lags), "summary", "lagged"]
-        return {"lag": partial(_broken_down, "lag", labels, {"edges": edges, "curves": curves})}
+        axis, labels, samples = "graph", [*range(len(self.pairs))], self.samples
+        if len(self.pairs) == 1:
+            pair = self.pairs[0]
+            if not pair.is_lagged:
+                return {}
+            summary, late = pair.summary(), pair.lags[1:]
+            layers = [*((pair, [lag]) for lag in pair.lags), (summary, [0]), (pair, late)]
+            edges = self._edges([*pair.tables, summary.tables[0], pair.tables[1:].sum(0)])
+            samples = {"edges": edges, "curves": Curves.over(layers, **self._undefined)}
+            axis, labels = "lag", [*map(str, pair.lags), "summary", "lagged"]
+        rows = {name: replace(sample, averaged=False) for name, sample in samples.items()}
+        kept = [each for each in chosen if any(need in rows for need in each[0].needs)]
+        cells = rows["edges"]["cells"]  # type: ignore[index]
+        return {axis: broken_down(axis, labels, cells, kept, rows, confidence=level, skipped=found.skipped)}
 
-    def slow(self, chosen: Iterable[Chosen]) -> dict[str, str]:
-        """Metrics that take long on graphs of this size, with the reason."""
-        nodes, counts = sum(pair.d for pair in self.pairs), self.edges
-        edges = int(counts["true_pairs"].sum() + counts["predicted_pairs"].sum())
-        skipped = {}
-        for metric, params in chosen:
-            if "models" in metric.needs:
-                limit = f"{_QUICK_EDGES:,} edges" if edges > _QUICK_EDGES else f"{_QUICK_NODES:,} nodes"
-                if edges > _QUICK_EDGES or (nodes > _QUICK_NODES and metric.name in (*_ADJUSTMENT, "member_sid")):
-                    key = metric.key_of(**params)
-                    skipped[key] = f"takes long with more than {limit}: name it in metrics= to compute it"
-        return skipped
+    def slow(self, chosen: Iterable[Chosen], named: Collection[str]) -> dict[str, str]:
+        """Metrics that take long on graphs of this size and were not named, with the reason."""
+        edges: Any = self.samples["edges"]
+        many = int(edges["true_pairs"].sum() + edges["predicted_pairs"].sum()) > _QUICK_EDGES
+        large = sum(pair.d for pair in self.pairs) > _QUICK_NODES
+        limit = f"{_QUICK_EDGES:,} edges" if many else f"{_QUICK_NODES:,} nodes"
+        slow = [
+            metric.key_of(**params)
+            for metric, params in chosen
+            if "models" in metric.needs and (many or (large and metric.name in _ADJUSTMENT))
+        ]
+        reason = f"takes long with more than {limit}: name it in metrics= to compute it"
+        return {key: reason for key in slow if key not in named}
 
     def conventions(self, reading: Reading) -> dict[str, str]:
         """What changes the numbers, or how the output was read."""
@@ -238,19 +226,13 @@ class Comparison:
 
     def _classes(self) -> str | None:
         """The classes of truths and predictions; None if all edges are arrows."""
-        is_open = any(
-            (kinds >= Kind.LINE).any() for pair in self.pairs for lag in pair.lags for _, kinds in _open(pair, lag)
-        )
+        is_open = any(layer.is_open for pair in self.pairs for layer in (*pair.truth, *pair.prediction))
         if self.pairs[0].is_lagged:
             return "lagged with open marks" if is_open else "lagged"
         if not is_open:
             return None
-        sides = zip(*((model.class_name for model in models) for models in self.models()), strict=True)
+        sides = zip(*((model.class_name for model in models_of(pair)) for pair in self.pairs), strict=True)
         return " and ".join(" or ".join(sorted(set(side))) for side in sides)
-
-
-def _open(pair: Pair, lag: int) -> list[tuple[Any, Any]]:
-    return [(layer.open.keys, layer.open.kinds) for layer in (pair.truth[lag], pair.prediction[lag])]
 
 
 def _of_both(pair: tuple[Any, Any], usual: str | None) -> str:
@@ -259,36 +241,10 @@ def _of_both(pair: tuple[Any, Any], usual: str | None) -> str:
     return str(prediction) if truth == usual else f"{truth} and {prediction or 'none'}"
 
 
-def models_of(pair: Pair) -> tuple[Model, Model]:
-    """Truth and prediction of a pair without lags as causal models."""
-    sides = zip(pair.edges(), ("A_true", "A_pred"), strict=True)
-    truth, prediction = (Model(keys, kinds, pair.d, name, pair.names) for (keys, kinds), name in sides)
-    return truth, prediction
-
-
 def _are_weights(pair: Pair) -> bool:
     """Whether both graphs have weights, or no edge that could have one."""
     facts = [[layer.facts for layer in layers] for layers in (pair.truth, pair.prediction)]
     return all(any(each["weighted"] for each in side) or not any(each["edges"] for each in side) for side in facts)
-
-
-def _common_weights(pair: Pair) -> tuple[Any, Any]:
-    """The weights of the arrows that both graphs have."""
-    found: tuple[list[Any], list[Any]] = [], []
-    for lag in pair.lags:
-        cells = np.intersect1d(*pair.arrows(lag), assume_unique=True)
-        for side, layer in enumerate((pair.truth[lag], pair.prediction[lag])):
-            stored = layer.stored
-            found[side].append(stored.values[np.searchsorted(stored.cells, cells)])
-    return np.concatenate(found[0]), np.concatenate(found[1])
-
-
-def _broken_down(
-    axis: str, labels: Any, samples: dict[str, Rows], chosen: list[Chosen], found: Measured, level: float
-) -> Grid:
-    cells = samples["edges"]["cells"]  # type: ignore[index]
-    kept = [each for each in chosen if any(need in samples for need in each[0].needs)]
-    return broken_down(axis, labels, cells, kept, samples, confidence=level, skipped=found.skipped)
 
 
 def _items(graphs: Grid) -> Items:
@@ -297,7 +253,7 @@ def _items(graphs: Grid) -> Items:
     return Items("graph", graphs["graph"], values)
 
 
-def _drawings(compared: tuple[Pair, ...]) -> dict[str, Grid]:
+def _drawings(pair: Pair) -> dict[str, Grid]:
     from graphgauge.recovery.figure import drawings
 
-    return drawings(compared[0])
+    return drawings(pair)

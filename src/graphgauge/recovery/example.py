@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.recovery.door import Reading, pairs
+from graphgauge.recovery.door import pairs
 from graphgauge.recovery.evaluate import Comparison
+from graphgauge.recovery.reading import Reading
 
 _TRUTH = np.array([[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 1, 0]]) * 2.0
 _FOUND = np.array([[0, 0.9, 0, 0], [0, 0, 0, 0], [0, 0.8, 0, 0.2], [0, 0, 0.7, 0]])

@@ -12,9 +12,10 @@ from graphgauge.core.figure import CHANCE, COLOURS
 from graphgauge.core.grid import Grid
 from graphgauge.core.types import Ints
 from graphgauge.recovery.compare import Pair
+from graphgauge.recovery.counts import CELLS
 from graphgauge.recovery.curves import Curve, ranked
 from graphgauge.recovery.functions import scores_of, swept
-from graphgauge.recovery.graph import Kind
+from graphgauge.recovery.layers import mirrored
 
 SIZE = (13.2, 3.6)
 # Larger graphs are unreadable as a small matrix, and denser ones too long for a result file.
@@ -59,25 +60,12 @@ def _precision(curve: Curve) -> Any:
 
 def _cells(pair: Pair) -> dict[str, Ints]:
     """The cells in which one of the graphs has an edge, by what they are; an edge without direction is in both."""
-    true, found = (_filled(keys, kinds, pair.d) for keys, kinds in pair.edges())
-    extra, missing = np.setdiff1d(found, true), np.setdiff1d(true, found)
-    turned = np.intersect1d(extra, _mirrored(missing, pair.d))
-    return {
-        "correct": np.intersect1d(true, found),
-        "missing": np.setdiff1d(missing, _mirrored(turned, pair.d)),
-        "extra": np.setdiff1d(extra, turned),
-        "reversed": turned,
-    }
-
-
-def _filled(keys: Ints, kinds: Ints, d: int) -> Ints:
-    backward = _mirrored(keys[np.isin(kinds, (Kind.NONE, Kind.FORWARD), invert=True)], d)
-    return np.append(keys[kinds != Kind.BACKWARD], backward)
-
-
-def _mirrored(cells: Ints, d: int) -> Ints:
-    source, target = np.divmod(cells, d)
-    return target * d + source
+    keys, kinds = pair.edges()
+    cells, (true, found) = np.stack([keys, mirrored(keys, pair.d)], axis=1), CELLS[kinds] > 0
+    extra, missing = found & ~true, true & ~found
+    turned = extra & missing[:, ::-1]
+    marked = {"correct": true & found, "missing": missing & ~turned[:, ::-1], "extra": extra & ~turned}
+    return {kind: cells[held] for kind, held in (marked | {"reversed": turned}).items()}
 
 
 def draw(figure: Any, evaluations: Mapping[str, Evaluation]) -> None:
@@ -101,13 +89,9 @@ def draw(figure: Any, evaluations: Mapping[str, Evaluation]) -> None:
     chance = first["auprc"].chance if "auprc" in first else None
     if chance is not None:
         precision.axhline(chance.value, ls="--", color=CHANCE)
-    empty = (
-        [each for each in first["directed_shd"].references if each.name == "empty graph"]
-        if "directed_shd" in first
-        else []
-    )
-    for level in empty:
-        distance.axhline(level.value, ls="--", color=CHANCE)
+    for level in first["directed_shd"].references if "directed_shd" in first else ():
+        if level.name == "empty graph":
+            distance.axhline(level.value, ls="--", color=CHANCE)
     precision.set(xlabel="recall", ylabel="precision", xlim=(0, 1.02), ylim=(0, 1.02))
     size.set(xlabel="K / true edges", ylabel="F1 of the K best", ylim=(0, 1.02))
     distance.set(xlabel="threshold", ylabel="SHD (dashed: empty graph)", ylim=(0, None))

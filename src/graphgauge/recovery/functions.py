@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric, require_shape
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, UnknownNameError
 from graphgauge.core.grid import Grid
 from graphgauge.core.registry import find
 from graphgauge.core.types import Floats
 from graphgauge.recovery.compare import Pair
-from graphgauge.recovery.door import Reading, pairs
-from graphgauge.recovery.evaluate import FRACTIONS, Comparison, models_of
+from graphgauge.recovery.curves import ranked
+from graphgauge.recovery.door import pairs
+from graphgauge.recovery.evaluate import FRACTIONS, Comparison
 from graphgauge.recovery.graph import Graph, Kind
+from graphgauge.recovery.reading import Reading
+from graphgauge.recovery.structure import models_of
 
 # Points of a threshold sweep, and how many scores they are chosen from.
 _POINTS, _LOOKED_AT = 200, 1 << 20
@@ -304,31 +307,20 @@ def swept(compared: tuple[Pair, ...], thresholds: Floats) -> Grid:
 
 def scores_of(compared: tuple[Pair, ...]) -> Floats:
     """The finite scores in order, or evenly spaced ones if there are many."""
-    scores, least = [np.empty(0)], -np.inf
-    for pair in compared:
-        for layer in pair.prediction:
-            values = layer.matrix.ravel() if layer.is_dense else np.append(layer.stored.values, 0)
-            if layer.is_dense and not layer.late:
-                values = np.delete(values, np.s_[:: layer.d + 1])
-            scores.append(pair.cut.scores(values[:: max(1, values.size // _LOOKED_AT)]).astype(np.float64))
-            # Below 0, cells that are not stored would be edges.
-            least = least if layer.is_dense else 0.0
-    found: Floats = np.unique(np.concatenate(scores))
-    found = found[np.isfinite(found) & (found >= least)]
+    parts = [ranked(pair, lag) for pair in compared for lag in pair.lags]
+    some = [part.counted[:: max(1, part.every.size // _LOOKED_AT)].astype(np.float64) for part in parts]
+    found: Floats = np.unique(np.concatenate([*some, np.zeros(int(any(part.zeros for part in parts)))]))
+    # Below 0, cells that are not stored would be edges.
+    found = found[np.isfinite(found) & (found >= (0 if any(part.zeros for part in parts) else -np.inf))]
     return found[np.linspace(0, len(found) - 1, _POINTS).astype(np.int64)] if len(found) > _POINTS else found
 
 
 def _all(A_true: Any, A_pred: Any, reading: dict[str, Any]) -> tuple[Pair, ...]:
-    return tuple(pairs(A_true, A_pred, _reading(reading)))
-
-
-def _reading(options: dict[str, Any]) -> Reading:
-    from graphgauge.core.errors import UnknownNameError
-
-    unknown = next((name for name in options if name not in Reading.__dataclass_fields__), None)
+    known = Reading.__dataclass_fields__
+    unknown = next((name for name in reading if name not in known), None)
     if unknown is not None:
-        raise UnknownNameError("option", unknown, Reading.__dataclass_fields__)
-    return Reading(**options)
+        raise UnknownNameError("option", unknown, known)
+    return tuple(pairs(A_true, A_pred, Reading(**reading)))
 
 
 def _one(A_true: Any, A_pred: Any, reading: dict[str, Any]) -> tuple[Pair, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError
-from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.core.types import AnyArray, Ints
 
 Names = tuple[Hashable, ...]
 
@@ -68,7 +68,7 @@ _STOPS = {"-": TAIL, ">": HEAD, "o": CIRCLE, "x": CIRCLE}
 MARKS = {f"{start}-{stop}": (_STARTS[start], _STOPS[stop]) for start in _STARTS for stop in _STOPS}
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class Graph:
     """Edges between named nodes.
 
@@ -94,35 +94,31 @@ class Graph:
     0.5
     """
 
-    source: tuple[Hashable, ...]
-    target: tuple[Hashable, ...]
-    weight: Floats
-    marks: tuple[str, ...] | None
-    nodes: Names | None
-    directed: bool
+    source: Sequence[Hashable]
+    target: Sequence[Hashable]
+    weight: Sequence[float] | None = None
+    _: KW_ONLY
+    marks: Sequence[str] | None = None
+    nodes: Any = None
+    directed: bool = True
 
-    def __init__(
-        self,
-        source: Iterable[Hashable],
-        target: Iterable[Hashable],
-        weight: Any = None,
-        *,
-        marks: Sequence[str] | None = None,
-        nodes: Iterable[Hashable] | None = None,
-        directed: bool = True,
-    ) -> None:
-        fields: dict[str, Any] = {"source": tuple(source), "target": tuple(target), "directed": directed}
-        edges = len(fields["source"])
-        fields["weight"] = np.ones(edges) if weight is None else as_numeric(weight, "weight").astype(np.float64)
-        fields["marks"] = None if marks is None else tuple(marks)
-        fields["nodes"] = None if nodes is None else distinct_names(nodes, "nodes")
-        for name in ("target", "weight", "marks"):
-            if fields[name] is not None and np.shape(fields[name])[:1] != (edges,):
-                raise InputError(f"{edges:,} sources with {np.size(fields[name]):,} in {name}", where="Graph")
-        unknown = next((text for text in fields["marks"] or () if text not in MARKS), None)
+    def __post_init__(self) -> None:
+        source = tuple(self.source)
+        given = np.ones(len(source)) if self.weight is None else as_numeric(self.weight, "weight")
+        held = {
+            "source": source,
+            "target": tuple(self.target),
+            "weight": tuple(given.ravel().astype(np.float64).tolist()),
+            "marks": None if self.marks is None else tuple(self.marks),
+        }
+        wrong = next((name for name, values in held.items() if values is not None and len(values) != len(source)), None)
+        if wrong is not None:
+            raise InputError(f"{len(source):,} sources with {len(held[wrong] or ()):,} in {wrong}", where="Graph")
+        unknown = next((text for text in held["marks"] or () if text not in MARKS), None)
         if unknown is not None:
             raise InputError(f"{unknown!r:.40} is no edge", where="marks", fix="Write --> --- <-> o-> o-o, and so on.")
-        for name, value in fields.items():
+        nodes = None if self.nodes is None else distinct_names(self.nodes, "nodes")
+        for name, value in (*held.items(), ("nodes", nodes)):
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -140,21 +136,6 @@ class Graph:
 
     def __len__(self) -> int:
         return len(self.source)
-
-    def __eq__(self, other: object) -> bool:
-        """Equal nodes and edges in the same order."""
-        if not isinstance(other, Graph):
-            return NotImplemented
-        same = (self.source, self.target, self.marks, self.nodes, self.directed) == (
-            other.source,
-            other.target,
-            other.marks,
-            other.nodes,
-            other.directed,
-        )
-        return same and np.array_equal(self.weight, other.weight)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def ends(self) -> AnyArray:
         """The marks at source and target of each edge, (edges, 2)."""
@@ -196,3 +177,12 @@ def numbers_of(names: Iterable[Hashable], order: Names, where: str) -> Ints:
 def some(labels: Sequence[str]) -> str:
     """A list in a sentence, cut where it is long."""
     return ", ".join(labels[:12]) + (" …" if len(labels) > 12 else "")
+
+
+def refuse_other_names(own: Names, order: Names, where: str) -> None:
+    """Refuse nodes that are not those in `order`."""
+    lacks = [repr(name) for name in set(order) - set(own)]
+    adds = [repr(name) for name in set(own) - set(order)]
+    if lacks or adds:
+        parts = [f"{word} {some(sorted(labels))}" for word, labels in (("lacks", lacks), ("adds", adds)) if labels]
+        raise InputError(f"node names differ: {' and '.join(parts)}", where=where, fix="Nodes are matched by name.")

@@ -17,7 +17,7 @@ from graphgauge.core.types import AnyArray, Floats
 from graphgauge.recovery.compare import Pair
 from graphgauge.recovery.counts import Counts
 from graphgauge.recovery.curves import Curve, ranked
-from graphgauge.recovery.structure import Model
+from graphgauge.recovery.structure import Model, NotDefined, models_of
 
 NO_PAIR = "fewer than two nodes"
 # The facts of an estimate whose values are from 0 to 1, which its interval needs.
@@ -49,6 +49,12 @@ class Rows:
             influence = (values - mean)[defined]
         return Estimate(np.array([mean]), np.array([sizes.sum()]), influence, reason=reason, **parts)
 
+    def ratio(self, part: AnyArray, whole: AnyArray, reason: str) -> Estimate:
+        """A share; `reason` says why there is none where the whole is 0."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = np.where(whole > 0, part / whole, self.zero_division)
+        return self.estimate(values, whole, reason, facts=SHARE)
+
 
 @dataclass(frozen=True, eq=False)
 class Edges(Rows):
@@ -64,12 +70,6 @@ class Edges(Rows):
         """A number of units, such as `cells`; NaN if there are none."""
         units = self[out_of]
         return self.estimate(np.where(units > 0, values, np.nan), units, NO_PAIR)
-
-    def ratio(self, part: AnyArray, whole: AnyArray, reason: str) -> Estimate:
-        """A share; `reason` says why there is none where the whole is 0."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            values = np.where(whole > 0, part / whole, self.zero_division)
-        return self.estimate(values, whole, reason, facts=SHARE)
 
     @cached_property
     def empty(self) -> Edges:
@@ -88,11 +88,20 @@ class Edges(Rows):
 class Curves(Rows):
     """The curve of the scores of each row, drawn when it is first needed; a row is one layer of a pair, or several."""
 
-    layers: Sequence[tuple[Pair, Sequence[int]]] = field(kw_only=True)
+    drawn: Callable[[], list[Curve]] = field(kw_only=True)
+
+    @classmethod
+    def over(cls, layers: Sequence[tuple[Pair, Sequence[int]]], **options: Any) -> Curves:
+        return cls(drawn=lambda: [Curve.over(ranked(pair, lag) for lag in lags) for pair, lags in layers], **options)
 
     @cached_property
     def curves(self) -> list[Curve]:
-        return [Curve.over(ranked(pair, lag) for lag in lags) for pair, lags in self.layers]
+        return self.drawn()
+
+    @property
+    def constant(self) -> Curves:
+        """The same graphs if all scores are equal."""
+        return replace(self, drawn=lambda: [curve.constant() for curve in self.curves])
 
     def each(self, value: Callable[[Curve], float], reason: str, **parts: Any) -> Estimate:
         """A number of each curve."""
@@ -106,13 +115,17 @@ class Curves(Rows):
 
 @dataclass(frozen=True, eq=False)
 class Models(Rows):
-    """The graphs themselves, true and predicted."""
+    """The graphs themselves, true and predicted; or beside the true ones graphs without edges."""
 
-    made: Callable[[], Sequence[tuple[Model, Model]]] = field(kw_only=True)
+    graphs: Sequence[Pair] = field(kw_only=True)
+    predicts_nothing: bool = False
 
     @cached_property
-    def pairs(self) -> Sequence[tuple[Model, Model]]:
-        return self.made()
+    def pairs(self) -> list[tuple[Model, Model]]:
+        both = [models_of(pair) for pair in self.graphs]
+        if self.predicts_nothing:
+            return [(truth, replace(found, keys=found.keys[:0], kinds=found.kinds[:0])) for truth, found in both]
+        return both
 
     @cached_property
     def colliders(self) -> tuple[AnyArray, AnyArray, AnyArray]:
@@ -121,62 +134,55 @@ class Models(Rows):
         common = [len(np.intersect1d(true, found, assume_unique=True)) for true, found in both]
         return np.array([len(true) for true, _ in both]), np.array([len(found) for _, found in both]), np.array(common)
 
-    @cached_property
-    def empty(self) -> Models:
-        nothing = np.empty(0, np.int64)
-        return replace(
-            self, made=lambda: [(truth, Model(nothing, nothing, truth.d, "A_pred")) for truth, _ in self.pairs]
-        )
-
-    def ratio(self, part: AnyArray, whole: AnyArray, reason: str) -> Estimate:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            values = np.where(whole > 0, part / whole, self.zero_division)
-        return self.estimate(values, whole, reason, facts=SHARE)
-
     def distance(
         self, between: Callable[[Model, Model], float], *, ordered: bool = False, dags: tuple[int, ...] = ()
     ) -> Estimate:
         """A number of each pair of graphs that represent classes of DAGs; of those in `dags`, single DAGs."""
-        flaws = [self._flaw(row, dags) for row in range(len(self.pairs))]
-        values, undefined = [], None
-        for flaw, pair in zip(flaws, self.pairs, strict=True):
-            try:
-                values.append(np.nan if flaw or pair[0].d < 2 else between(*pair))
-            except NotDefined as error:
-                undefined = str(error)
-                values.append(np.nan)
-        units = np.array([truth.d * (truth.d - 1) // (1 if ordered else 2) for truth, _ in self.pairs], np.int64)
-        reason = next(filter(None, flaws), undefined or NO_PAIR)
-        sound = [model for flaw, pair in zip(flaws, self.pairs, strict=True) if not flaw for model in pair]
-        unlike = dict.fromkeys(model.name for model in sound if not model.is_class)
-        return self.estimate(np.array(values), units, reason, warnings=tuple(map(_NOT_A_CLASS.format, unlike)))
-
-    def _flaw(self, row: int, dags: tuple[int, ...]) -> str | None:
-        for side, model in enumerate(self.pairs[row]):
-            flaw = model.flaw
-            if flaw is None and side in dags and model.lines.size:
-                flaw = f"{model.name} has undirected edges, and this distance compares DAGs"
+        values, reasons, unlike = [], [], {}
+        for row, pair in enumerate(self.pairs):
+            value, flaw = np.nan, next(filter(None, (_flaw(pair, side, dags) for side in (0, 1))), None)
             if flaw is not None:
-                return f"graph {row}: {flaw}" if len(self.pairs) > 1 else flaw
-        return None
+                reasons.append(f"graph {row}: {flaw}" if len(self.pairs) > 1 else flaw)
+            else:
+                unlike |= {model.name: None for model in pair if not model.is_class}
+                try:
+                    value = between(*pair) if pair[0].d > 1 else value
+                except NotDefined as error:
+                    reasons.append(str(error))
+            values.append(value)
+        units = np.array([truth.d * (truth.d - 1) // (1 if ordered else 2) for truth, _ in self.pairs], np.int64)
+        warnings = tuple(map(_NOT_A_CLASS.format, unlike))
+        return self.estimate(np.array(values), units, next(iter(reasons), NO_PAIR), warnings=warnings)
 
 
-class NotDefined(Exception):
-    """A pair of graphs has no such number; the message says why."""
+def _flaw(pair: tuple[Model, Model], side: int, dags: tuple[int, ...]) -> str | None:
+    model = pair[side]
+    if model.flaw is None and side in dags and model.lines.size:
+        return f"{model.name} has undirected edges, and this distance compares DAGs"
+    return model.flaw
 
 
 @dataclass(frozen=True, eq=False)
 class Weights(Rows):
     """The weights of the arrows that both graphs have: (true, predicted) for each graph."""
 
-    made: Callable[[], Sequence[tuple[Floats, Floats]]] = field(kw_only=True)
+    graphs: Sequence[Pair] = field(kw_only=True)
 
     @cached_property
-    def common(self) -> Sequence[tuple[Floats, Floats]]:
-        return self.made()
+    def common(self) -> list[tuple[Floats, Floats]]:
+        return [_common_weights(pair) for pair in self.graphs]
 
     def each(self, value: Callable[[Floats, Floats], float]) -> Estimate:
         """A number of the weights of each graph."""
         sizes = np.array([len(true) for true, _ in self.common], np.int64)
         values = [value(*pair) if len(pair[0]) else self.zero_division for pair in self.common]
         return self.estimate(np.array(values), sizes, "no arrow is in both graphs")
+
+
+def _common_weights(pair: Pair) -> tuple[Floats, Floats]:
+    found: tuple[list[Floats], list[Floats]] = [], []
+    for lag in pair.lags:
+        cells = np.intersect1d(pair.arrows(0, lag), pair.arrows(1, lag), assume_unique=True)
+        for own, layer in zip(found, (pair.truth[lag], pair.prediction[lag]), strict=True):
+            own.append(layer.arrows.weights[np.searchsorted(layer.arrows.cells, cells)])
+    return np.concatenate(found[0]), np.concatenate(found[1])

@@ -13,18 +13,20 @@ from graphgauge import _core
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.types import Ints
+from graphgauge.recovery.compare import Pair
 from graphgauge.recovery.graph import CIRCLE, ENDS, Kind, Names
-from graphgauge.recovery.layers import is_among
+from graphgauge.recovery.layers import is_among, mirrored, paired
 
-# Nodes of graphs that are handed over as whole matrices.
-_SMALL = 2000
-# Parent pairs processed together, and the number above which they are refused.
-_BLOCK, _MOST_PARENT_PAIRS = 1 << 20, 1 << 28
-_MOST_NODES = 2_000_000
+# Pairs of parents that are compared, and nodes whose triples are numbered.
+_MOST_PARENT_PAIRS, _MOST_NODES = 1 << 25, 2_000_000
 # Nodes that a reason names; the others are counted.
 _NAMED = 8
 # The process in which gadjid has started its threads.
 _gadjid_process: int | None = None
+
+
+class NotDefined(Exception):
+    """A pair of graphs has no such number; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,7 @@ class Model:
         """One-way edges."""
         forward, backward = (
             self.keys[self.kinds == Kind.FORWARD],
-            self._mirrored(self.keys[self.kinds == Kind.BACKWARD]),
+            mirrored(self.keys[self.kinds == Kind.BACKWARD], self.d),
         )
         return np.sort(np.append(forward, backward))
 
@@ -57,11 +59,7 @@ class Model:
     @cached_property
     def both_ways(self) -> Ints:
         """Undirected edges in both of their cells."""
-        return np.sort(np.append(self.lines, self._mirrored(self.lines)))
-
-    def _mirrored(self, cells: Ints) -> Ints:
-        source, target = np.divmod(cells, max(self.d, 1))
-        return target * self.d + source
+        return np.sort(np.append(self.lines, mirrored(self.lines, self.d)))
 
     def label(self, node: int) -> str:
         return str(node if self.names is None else self.names[node])
@@ -128,6 +126,12 @@ class Model:
         """The graph that stands for the class: that of a DAG; a graph with undirected edges is taken to be one."""
         return self if self.lines.size else self.members_class
 
+    def distance(self, other: Model) -> int:
+        """Structural Hamming distance in pairs."""
+        common, own, others = np.intersect1d(self.keys, other.keys, assume_unique=True, return_indices=True)
+        same = int(self.kinds[own] == other.kinds[others])
+        return len(self.keys) + len(other.keys) - len(common) - same
+
     @property
     def is_class(self) -> bool:
         """Whether a graph without a flaw is a DAG, or exactly the graph of its class."""
@@ -143,28 +147,28 @@ class Model:
         order = np.lexsort((source, target))
         parent, child = source[order], target[order]
         later = np.searchsorted(child, child, side="right") - np.arange(len(child)) - 1
-        reach = np.cumsum(later)
-        if reach.size and reach[-1] > _MOST_PARENT_PAIRS:
-            raise InputError(f"{reach[-1]:,} pairs of parents are too many", where=self.name)
-        triples, start = [np.empty(0, np.int64)], 0
-        while start < len(child):
-            done = int(reach[start - 1]) if start else 0
-            stop = max(start + 1, int(np.searchsorted(reach, done + _BLOCK, side="right")))
-            first = np.repeat(np.arange(start, stop), later[start:stop])
-            within = np.arange(len(first)) - (reach[first] - later[first] - done)
-            pairs = parent[first] * d + parent[first + 1 + within]
-            triples.append((child[first] * (d * d) + pairs)[~is_among(self.keys, pairs)])
-            start = stop
-        return np.concatenate(triples)
+        if later.sum() > _MOST_PARENT_PAIRS:
+            raise InputError(f"{later.sum():,} pairs of parents are too many", where=self.name)
+        first = np.repeat(np.arange(len(child)), later)
+        second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
+        pairs = parent[first] * d + parent[second]
+        triples: Ints = (child[first] * (d * d) + pairs)[~is_among(self.keys, pairs)]
+        return triples
+
+
+def models_of(pair: Pair) -> tuple[Model, Model]:
+    """Truth and prediction of a pair without lags as causal models."""
+    keys, kinds = pair.edges()
+    truth, prediction = (
+        Model(keys[own != Kind.NONE], own[own != Kind.NONE], pair.d, name, pair.names)
+        for own, name in zip(kinds, ("A_true", "A_pred"), strict=True)
+    )
+    return truth, prediction
 
 
 def model_of(cells: Ints, d: int, name: str = "graph", names: Names | None = None) -> Model:
     """The model of one-way arrows as cells in order."""
-    source, target = np.divmod(cells, max(d, 1))
-    keys = np.minimum(source, target) * d + np.maximum(source, target)
-    order = np.argsort(keys)
-    kinds = np.where(source < target, int(Kind.FORWARD), int(Kind.BACKWARD))
-    return Model(keys[order], kinds[order], d, name, names)
+    return Model(*paired(cells, d), d, name, names)
 
 
 def cpdag_of(cells: Ints, d: int, name: str = "graph", names: Names | None = None) -> Model:
@@ -213,12 +217,8 @@ def adjustment_distance(kind: str, truth: Model, prediction: Model) -> int:
 
 def _gadjid_matrix(model: Model) -> Any:
     """1 for an arrow from row to column, 2 for an undirected edge in one of its cells."""
-    cells = np.append(model.arrows, model.lines)
-    marks = np.repeat(np.array([1, 2], np.int8), [len(model.arrows), len(model.lines)])
-    if model.d <= _SMALL:
-        matrix = np.zeros((model.d, model.d), np.int8)
-        matrix.flat[cells] = marks
-        return matrix
     from scipy.sparse import csr_matrix
 
+    cells = np.append(model.arrows, model.lines)
+    marks = np.repeat(np.array([1, 2], np.int8), [len(model.arrows), len(model.lines)])
     return csr_matrix((marks, np.divmod(cells, model.d)), shape=(model.d, model.d), dtype=np.int8)

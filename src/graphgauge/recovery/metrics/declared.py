@@ -6,18 +6,15 @@ A metric is a function of `Edges`, `Curves`, `Models` or `Weights` below one of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import inf, sqrt
 from typing import Any
 
-import numpy as np
-
 from graphgauge.core.metric import Bounds, Estimate, Exempt, Metric, MetricFunction, NoChance, NoInterval
 from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
-from graphgauge.recovery.curves import Curve
 from graphgauge.recovery.samples import Curves, Edges, Models, Rows
 from graphgauge.stats.errors import sample_std
 from graphgauge.stats.intervals import of_mean
@@ -67,7 +64,7 @@ def over_graphs(sample: Rows, estimate: Estimate, confidence: float) -> Bounds |
 # ---- trivial graphs
 
 
-def _levels(function: MetricFunction, samples: dict[str, Any], **params: Any) -> list[Reference]:
+def _levels(function: MetricFunction, samples: dict[str, Rows], **params: Any) -> list[Reference]:
     """The metric of trivial graphs, where it has a value."""
     values = {name: float(function(sample, **params).value[0]) for name, sample in samples.items()}
     return [Reference(name, value) for name, value in values.items() if value == value]
@@ -83,9 +80,14 @@ def _trivial_skeletons(function: MetricFunction, edges: Edges) -> list[Reference
     return _levels(function, {"empty graph": edges.empty, "random graph with as many edges": edges.random_skeleton})
 
 
+def _constant_scorer(function: MetricFunction, curves: Curves, **params: Any) -> list[Reference]:
+    """Equal scores for all cells: the mean over random orders."""
+    return _levels(function, {"constant scorer": curves.constant}, **params)
+
+
 def _empty_model(function: MetricFunction, models: Models, **params: Any) -> list[Reference]:
     """The empty graph, for which 0/0 counts as 0."""
-    return _levels(function, {"empty graph": replace(models.empty, zero_division=0.0)}, **params)
+    return _levels(function, {"empty graph": replace(models, predicts_nothing=True, zero_division=0.0)}, **params)
 
 
 def random_directions(edges: Edges) -> list[Reference]:
@@ -93,22 +95,6 @@ def random_directions(edges: Edges) -> list[Reference]:
     right = edges["one_way_in_both"] / 2 + edges["unturned_in_both"]
     value = float(edges.ratio(right, edges["oriented_pairs"], "").value[0])
     return [Reference("random directions", value)] if value == value else []
-
-
-def constant_scorer(level: Callable[..., float]) -> Callable[..., Iterable[Reference]]:
-    """Equal scores for all cells (the mean over random orders): `level` of each curve."""
-
-    def chance(curves: Curves, **params: Any) -> list[Reference]:
-        values = np.array([level(curve, **params) for curve in curves.curves if curve.edges])
-        values = values[~np.isnan(values)]
-        return [Reference("constant scorer", float(values.mean()))] if len(values) else []
-
-    chance.__doc__ = constant_scorer.__doc__
-    return chance
-
-
-def prevalence(curve: Curve) -> float:
-    return curve.prevalence
 
 
 # ---- decorators
@@ -127,12 +113,7 @@ _EDGES: dict[str, Any] = {
     "bounds": (0, 1),
     "fair_to": STATED,
 }
-_SKELETONS = _EDGES | {
-    "unit": "pair",
-    "conventions": PAIRS,
-    "laws": {**LAWS, **TURNED_IS_ADJACENT},
-    "fair_to": None,
-}
+_SKELETONS = _EDGES | {"unit": "pair", "conventions": PAIRS, "laws": {**LAWS, **TURNED_IS_ADJACENT}, "fair_to": None}
 _CURVES = _EDGES | {"needs": ("curves",), "laws": {**LAWS, **ONE_WAY}}
 _MODELS = _EDGES | {"needs": ("models",), "unit": "pair", "laws": {**LAWS, **MORE_IS_NOT_BETTER}, "fair_to": OF_DAGS}
 _WEIGHTS = _EDGES | {
@@ -144,42 +125,22 @@ _WEIGHTS = _EDGES | {
     "chance": NoChance("weights of edges that are found are not drawn at random"),
     "fair_to": None,
 }
-Declare = Callable[[MetricFunction], Metric]
 
 
 def _declared(
-    usual: dict[str, Any], levels: Any, key: str, laws: dict[str, Any] | None, own: dict[str, Any]
-) -> Declare:
+    usual: dict[str, Any], levels: Any, key: str, *, laws: dict[str, Any] | None = None, **own: Any
+) -> Callable[[MetricFunction], Metric]:
     def declare(function: MetricFunction) -> Metric:
-        properties = usual | own
-        if levels is not None and "chance" not in properties:
-            properties["chance"] = partial(levels, function)
-        properties["laws"] = {**properties["laws"], **(laws or {})}
-        return metric(key, **properties)(function)
+        properties = {"chance": partial(levels, function) if levels else None, **usual, **own}
+        return metric(key, **properties | {"laws": usual["laws"] | (laws or {})})(function)
 
     return declare
 
 
-def edges(key: str, *, laws: dict[str, Any] | None = None, **own: Any) -> Declare:
-    """A metric of the thresholded graph, direction included, beside the empty and the random graph."""
-    return _declared(_EDGES, _trivial_graphs, key, laws, own)
-
-
-def skeletons(key: str, *, laws: dict[str, Any] | None = None, **own: Any) -> Declare:
-    """A metric of adjacencies, which is fair to all classes."""
-    return _declared(_SKELETONS, _trivial_skeletons, key, laws, own)
-
-
-def curves(key: str, *, laws: dict[str, Any] | None = None, **own: Any) -> Declare:
-    """A metric of the scores, with its own `chance`."""
-    return _declared(_CURVES, None, key, laws, own)
-
-
-def models(key: str, *, laws: dict[str, Any] | None = None, **own: Any) -> Declare:
-    """A metric of graphs that represent classes of DAGs, beside the empty graph."""
-    return _declared(_MODELS, _empty_model, key, laws, own)
-
-
-def weights(key: str, **own: Any) -> Declare:
-    """A metric of the weights of the arrows that both graphs have."""
-    return _declared(_WEIGHTS, None, key, None, own)
+# A metric of the thresholded graph, direction included; of adjacencies, fair to all classes; of the scores; of graphs
+# that represent classes of DAGs; and of the weights of the arrows that both graphs have.
+edges = partial(_declared, _EDGES, _trivial_graphs)
+skeletons = partial(_declared, _SKELETONS, _trivial_skeletons)
+curves = partial(_declared, _CURVES, _constant_scorer)
+models = partial(_declared, _MODELS, _empty_model)
+weights = partial(_declared, _WEIGHTS, None)

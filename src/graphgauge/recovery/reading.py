@@ -1,0 +1,205 @@
+"""How graphs are read: the options, and any input as a side of a comparison; no file of another kind is guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import isnan
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import as_numeric, is_tensor
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.options import nan_policy
+from graphgauge.core.types import AnyArray
+from graphgauge.recovery.adapters import Side, from_library
+from graphgauge.recovery.encodings import decoded
+from graphgauge.recovery.graph import Graph, Kind, distinct_names, numbers_of, refuse_other_names, some
+from graphgauge.recovery.layers import Layer, Listed
+
+# What truth and prediction are called in errors.
+ARGUMENTS = ("A_true", "A_pred")
+ORIENTATIONS, SIGNS = ("row_to_column", "column_to_row"), ("absolute", "keep")
+_ROLES = ("source", "target", "weight")
+# Nodes of a sparse graph, and of one that becomes a matrix.
+MOST_NODES, _MOST_IN_MATRIX = 10_000_000, 10_000
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The options of `evaluate` that say how truth and prediction are read, and which cells count."""
+
+    threshold: float | None = None
+    sign: str | None = None
+    orientation: Any = "row_to_column"
+    encoding: Any = None
+    nodes: Any = None
+    columns: Mapping[str, str] | None = None
+    lagged: bool | None = None
+    sources: Any = None
+    nan: str = "raise"
+
+    def __post_init__(self) -> None:
+        wrong = self.threshold is not None and (not isinstance(self.threshold, Real) or isnan(self.threshold))
+        if wrong or isinstance(self.threshold, bool):
+            raise OptionError(f"threshold must be a number, not {self.threshold!r}")
+        if self.sign is not None:
+            one_of("sign", self.sign, SIGNS)
+        nan_policy(self.nan)
+        for direction, code in zip(self.orientations, self.encodings, strict=True):
+            one_of("orientation", str(direction), ORIENTATIONS)
+            if code is not None and direction != "row_to_column":
+                what = f"orientation={direction!r} with encoding={code!r}"
+                raise OptionError(what, fix="An encoding sets the direction.")
+        if self.columns is not None and not {"source", "target"} <= set(self.columns) <= set(_ROLES):
+            fix = 'For example columns={"source": "TF", "target": "gene", "weight": "score"}.'
+            raise OptionError(f"columns names {', '.join(map(str, self.columns)) or 'nothing'}", fix=fix)
+
+    @property
+    def orientations(self) -> tuple[Any, ...]:
+        return _for_both("orientation", self.orientation, "row_to_column")
+
+    @property
+    def encodings(self) -> tuple[Any, ...]:
+        return _for_both("encoding", self.encoding, None)
+
+
+def _for_both(option: str, value: Any, usual: Any) -> tuple[Any, ...]:
+    """An option of truth and prediction: one value is the prediction's, a pair sets both."""
+    value = one_word(value)
+    if isinstance(value, str) or value is None:
+        return usual, value
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        fix = "Pass one name, for the prediction, or two, for truth and prediction."
+        raise OptionError(f"{option} is {value!r:.60}", fix=fix)
+    return tuple(usual if each in (None, "none") else each for each in value)
+
+
+def one_word(value: Any) -> Any:
+    """A list of one word, as commands write it, as that word."""
+    is_word = isinstance(value, tuple | list) and len(value) == 1 and isinstance(value[0], str)
+    return value[0] if is_word else value
+
+
+def read(value: Any, where: str, lagged: bool, reading: Reading) -> Side:
+    """One argument: layers, or edges between names."""
+    place = ARGUMENTS.index(where)
+    side = from_library(value, where) or _read_plain(value, where, reading.encodings[place], lagged, reading.columns)
+    if lagged and side.listed is not None:
+        raise InputError("a list of edges has no lags", where=where, fix="Pass an array (d, d, lags + 1).")
+    if len(side.layers) > 1 and not lagged:
+        raise InputError("has lags", where=where, fix="Pass lagged=True, or leave it out.")
+    direction, listed = reading.orientations[place], side.listed
+    if side.states_marks or side.orientation is not None or (listed is not None and listed.marks is not None):
+        if direction not in ("row_to_column", side.orientation):
+            what = f"orientation is {direction}, and {where} states its directions itself"
+            raise OptionError(what, fix="Leave orientation= out.")
+        return side
+    if direction == "row_to_column":
+        return side
+    turned = None if listed is None else replace(listed, source=listed.target, target=listed.source)
+    return replace(side, layers=tuple(layer.turned() for layer in side.layers), listed=turned)
+
+
+def _read_plain(value: Any, where: str, encoding: str | None, lagged: bool, columns: Any) -> Side:
+    if isinstance(value, Graph):
+        return Side(listed=value)
+    if isinstance(value, list) and (not value or are_edges(value)):
+        try:
+            return Side(listed=Graph.from_edges(value))
+        except InputError as error:
+            raise InputError(error.what, where=where, fix=error.fix) from None
+    if hasattr(value, "columns") and hasattr(value, "to_numpy"):
+        return _from_frame(value, where, encoding, lagged, columns)
+    if isinstance(value, Mapping):
+        return Side(listed=_from_columns(value, where, columns))
+    if hasattr(value, "tocsr") and hasattr(value, "nnz"):
+        plain = encoding is None and not lagged
+        refuse_many(max(value.shape), where, MOST_NODES if plain else _MOST_IN_MATRIX)
+        if plain:
+            return Side((_from_sparse(value, where),))
+        value = value.toarray()
+    if encoding is not None:
+        return Side(decoded(value, encoding, where), states_marks=True)
+    if np.asarray(value if not is_tensor(value) else 0).dtype.kind in "US":
+        fix = 'For tigramite\'s links pass encoding="tigramite", and lagged=True if they have lags.'
+        raise InputError("is an array of text", where=where, fix=fix)
+    return Side(_matrices(as_numeric(value, where), where, lagged))
+
+
+def are_edges(value: list[Any]) -> bool:
+    """Whether a list is one of edges."""
+    return bool(value) and all(isinstance(edge, tuple) and from_library(edge, "") is None for edge in value)
+
+
+def _matrices(array: AnyArray, where: str, lagged: bool) -> tuple[Layer, ...]:
+    """The layers of one matrix, or of one per lag."""
+    fits = array.ndim == 2 + lagged and array.shape[0] == array.shape[1] and array.shape[-1] > 0
+    if lagged and not fits:
+        raise InputError(f"expected shape (d, d, lags + 1), found {array.shape}", where=where, fix=_LAGS)
+    if not fits and array.shape != (0, 0):
+        raise InputError(f"expected shape (d, d) or (graphs, d, d), found {array.shape}", where=where, fix=_SQUARE)
+    lags = np.moveaxis(array, -1, 0) if lagged else array[np.newaxis]
+    return tuple(Layer(len(each), np.ascontiguousarray(each), late=lag > 0) for lag, each in enumerate(lags))
+
+
+def _from_sparse(matrix: Any, where: str) -> Layer:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InputError(f"expected a square matrix, found shape {matrix.shape}", where=where, fix=_SQUARE)
+    rows, d = matrix.tocsr(copy=False), int(matrix.shape[0])
+    if not rows.has_canonical_format:  # the caller's matrix is not changed
+        rows = rows.copy()
+        rows.sum_duplicates()
+    cells = np.repeat(np.arange(d, dtype=np.int64) * d, np.diff(rows.indptr))
+    cells += rows.indices
+    return Layer(d, edges=Listed(cells, np.full(len(cells), int(Kind.FORWARD)), as_numeric(rows.data, where)))
+
+
+def _from_frame(frame: Any, where: str, encoding: str | None, lagged: bool, columns: Any) -> Side:
+    """A frame of edges by the names of its columns, or a square one whose rows and columns are named nodes."""
+    names = tuple(frame.columns)
+    if set(names) in ({*_ROLES[:2]}, {*_ROLES}) or (columns and columns["source"] in names):
+        return Side(listed=_from_columns({name: np.asarray(frame[name]) for name in names}, where, columns))
+    rows, order = distinct_names(getattr(frame, "index", names), where), distinct_names(names, where)
+    if len(rows) != len(order):
+        raise InputError(f"has {len(rows)} rows and {len(order)} columns", where=where, fix=_columns_to_pass(names))
+    values = frame.to_numpy()
+    if rows != order:
+        refuse_other_names(rows, order, f"{where}, its rows against its columns")
+        values = values[np.argsort(numbers_of(rows, order, where))]
+    return replace(_read_plain(values, where, encoding, lagged, None), names=order)
+
+
+def _from_columns(table: Mapping[str, Any], where: str, columns: Mapping[str, str] | None) -> Graph:
+    """A table of edges as columns by name."""
+    chosen = columns if columns and columns["source"] in table else {role: role for role in _ROLES if role in table}
+    absent = [name for role, name in chosen.items() if name not in table]
+    if absent or not {"source", "target"} <= set(chosen):
+        what = f"has no column {absent[0]!r}" if absent else "is no table of edges"
+        raise InputError(what, where=where, fix=_columns_to_pass(table))
+    source, target, *weight = (np.asarray(table[chosen[role]]) for role in _ROLES if role in chosen)
+    try:
+        return Graph(source.tolist(), target.tolist(), *(column.astype(np.float64) for column in weight))
+    except ValueError as error:
+        raise InputError(f"a weight is not a number ({error})", where=where) from None
+
+
+def _columns_to_pass(names: Any) -> str:
+    head = some([str(name) for name in names])
+    return f'The columns are {head}; for edges pass columns={{"source": …, "target": …, "weight": …}}.'
+
+
+def refuse_many(d: int, where: str, most: int) -> None:
+    """Refuse more nodes than there is memory to count: in a file they are only a number."""
+    if d > most:
+        what = f"has {d:,} nodes, more than {most:,}"
+        raise InputError(what, where=where, fix="Leave out nodes without edges.")
+
+
+_SQUARE = "Row i, column j is the edge i → j; pass a list of edges as a list of tuples."
+_LAGS = (
+    "A[i, j, l] is the edge from i at t − l to j at t; pass np.moveaxis(A, 0, -1) if A is (lags + 1, d, d), or "
+    "lagged=False without lags."
+)
