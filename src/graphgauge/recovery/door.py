@@ -50,8 +50,8 @@ def pairs(A_true: Any, A_pred: Any, reading: Reading) -> list[Pair]:
         ones = "one prediction" if predictions is None else f"{len(found)} predicted ones"
         fix = "Pass as many of each, or one truth for all."
         raise InputError(f"{len(true)} true graphs with {ones}", where=_BOTH, fix=fix)
-    numbers = range(len(found)) if predictions is not None else [None]
-    return [_pair(*graphs, reading, lagged, number) for *graphs, number in zip(true, found, numbers, strict=True)]
+    both = enumerate(zip(true, found, strict=True))
+    return [_pair(*graphs, reading, lagged, None if predictions is None else number) for number, graphs in both]
 
 
 def _several(value: Any, lagged: bool, encoding: str | None) -> list[Any] | None:

@@ -12,7 +12,7 @@ from itertools import islice, product
 
 import numpy as np
 
-from graphgauge.core.types import Ints, Mask
+from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.recovery.graph import Kind
 from graphgauge.recovery.structure import Model, NotDefined, model_of
 
@@ -47,8 +47,8 @@ def _components(model: Model) -> Iterator[tuple[Ints, Mask]]:
     Edges of the class that the graph itself directs, by background knowledge, keep their direction.
     """
     lines = model.members_class.lines if model.lines.size else model.lines
-    ends = np.divmod(lines, max(model.d, 1))
-    label = _connected(*ends, model.d)[ends[0]]
+    ends = np.stack(np.divmod(lines, max(model.d, 1)))
+    label = _connected(ends, model.d)[ends[0]]
     for part in np.unique(label):
         pairs = lines[label == part]
         nodes, numbers = np.unique(np.divmod(pairs, model.d), return_inverse=True)
@@ -70,7 +70,7 @@ def _acyclic(lines: Mask) -> Iterator[Mask]:
     """
     for source in range(len(lines)):
         directed, left = _directed_from(lines, source)
-        label = _connected(*np.nonzero(left), len(lines))
+        label = _connected(np.argwhere(left).T, len(lines))
         parts = [np.flatnonzero(label == part) for part in np.flatnonzero(np.bincount(label) > 1)]
         inside = [list(islice(_acyclic(left[np.ix_(part, part)]), MOST_MEMBERS)) for part in parts]
         for choice in product(*inside):
@@ -96,11 +96,11 @@ def _directed_from(lines: Mask, source: int) -> tuple[Mask, Mask]:
         left &= ~(follows | follows.T)
 
 
-def _connected(first: Ints, second: Ints, d: int) -> Ints:
+def _connected(ends: AnyArray, d: int) -> AnyArray:
     """For each node, the number of the component that edges connect it with."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
-    ones = np.ones(len(first), np.bool_)
-    labels: Ints = connected_components(coo_matrix((ones, (first, second)), shape=(d, d)), directed=False)[1]
+    edges = coo_matrix((np.ones(ends.shape[1]), (ends[0], ends[1])), shape=(d, d))
+    labels: AnyArray = connected_components(edges, directed=False)[1]
     return labels

@@ -181,7 +181,7 @@ def _from_columns(table: Mapping[str, Any], where: str, columns: Mapping[str, st
         raise InputError(what, where=where, fix=_columns_to_pass(table))
     source, target, *weight = (np.asarray(table[chosen[role]]) for role in _ROLES if role in chosen)
     try:
-        return Graph(source.tolist(), target.tolist(), *(column.astype(np.float64) for column in weight))
+        return Graph(source.tolist(), target.tolist(), *(column.astype(np.float64).tolist() for column in weight))
     except ValueError as error:
         raise InputError(f"a weight is not a number ({error})", where=where) from None
 

@@ -138,7 +138,8 @@ class Models(Rows):
         self, between: Callable[[Model, Model], float], *, ordered: bool = False, dags: tuple[int, ...] = ()
     ) -> Estimate:
         """A number of each pair of graphs that represent classes of DAGs; of those in `dags`, single DAGs."""
-        values, reasons, unlike = [], [], {}
+        values, reasons = [], []
+        unlike: dict[str, None] = {}
         for row, pair in enumerate(self.pairs):
             value, flaw = np.nan, next(filter(None, (_flaw(pair, side, dags) for side in (0, 1))), None)
             if flaw is not None:

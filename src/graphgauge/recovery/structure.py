@@ -129,7 +129,7 @@ class Model:
     def distance(self, other: Model) -> int:
         """Structural Hamming distance in pairs."""
         common, own, others = np.intersect1d(self.keys, other.keys, assume_unique=True, return_indices=True)
-        same = int(self.kinds[own] == other.kinds[others])
+        same = int((self.kinds[own] == other.kinds[others]).sum())
         return len(self.keys) + len(other.keys) - len(common) - same
 
     @property
