@@ -15,8 +15,8 @@ import numpy as np
 
 from graphgauge import ranking, recovery
 from graphgauge._version import __version__
+from graphgauge.core.disk import read_json
 from graphgauge.core.errors import InputError
-from graphgauge.old.core.files import read_json
 
 STORED = Path(__file__).with_name("why.json")
 QUERIES, NEGATIVES = 500, 50

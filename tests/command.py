@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 MODULE = [sys.executable, "-m", "graphgauge"]
 _SERVER = [sys.executable, "-c", "from tests.command import _serve; _serve()"]
-_EARLY = ("graphgauge.old.stats", "graphgauge.old.audit", "scipy.stats", "scipy.optimize", "rich.console", "rich.table")
+_EARLY = ("graphgauge.stats", "graphgauge.audit", "scipy.stats")
 
 
 def graphgauge(
@@ -68,14 +68,15 @@ def _serve() -> None:
     import click
 
     from graphgauge.cli.app import COMMANDS, cli
-    from graphgauge.old.core.family import BUILT_IN, family
+    from graphgauge.core.door import doors
+    from graphgauge.core.family import BUILT_IN
 
-    for name in (*_EARLY, "graphgauge.old.cli.family"):
+    for name in _EARLY:
         import_module(name)
     for command in COMMANDS:
         cli.get_command(click.Context(cli), command)
     for name in BUILT_IN:
-        family(name).module("from_files")
+        doors(name)
     assert "torch" not in sys.modules, "imported before the fork, which changes what commands do"
     gc.freeze()
     for line in sys.stdin:

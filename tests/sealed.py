@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from graphgauge.old.core.schema import sealed
-
-__all__ = ["sealed", "write_sealed"]
+from graphgauge.core.sealed import root_of
 
 
 def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(sealed(content)), encoding="utf-8")
+    path.write_text(json.dumps({**content, "root": root_of(content)}), encoding="utf-8")

@@ -7,13 +7,12 @@ from tests.audit.cases import Case
 
 from graphgauge import Evaluation, Result
 from graphgauge.audit.runner import read_all
-from graphgauge.old.bridge import new_evaluation
 from graphgauge.ranking import evaluate
 
 
 def one(rng, signal, method, seed=0, **options):
     evaluation = evaluate(rng.normal(signal, 1, 300), rng.normal(0, 1, (300, 20)), **options)
-    return new_evaluation(evaluation).named(method=method, dataset="toy", seed=seed)
+    return evaluation.named(method=method, dataset="toy", seed=seed)
 
 
 def runs(rng, methods=3, seeds=8, signals=(0.5, 1.0, 1.5), **options):

@@ -5,10 +5,9 @@ import pytest
 from tests.audit import explanation_cases, generation_cases
 from tests.generation.toy import data
 
-from graphgauge import generation
+from graphgauge import audit, generation
 from graphgauge.audit import checks
 from graphgauge.core.errors import InputError
-from graphgauge.old import audit
 
 
 def named(name):

@@ -8,7 +8,7 @@ import click
 from tests.command import graphgauge as run
 
 from graphgauge._version import __version__
-from graphgauge.old.core.metric import metrics
+from graphgauge.core.registry import metrics
 
 
 def test_version_and_help():

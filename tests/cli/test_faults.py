@@ -12,9 +12,8 @@ import pytest
 from tests.command import graphgauge
 
 from graphgauge.cli import app
+from graphgauge.core.disk import atomic_path, write_text
 from graphgauge.core.errors import InputError
-from graphgauge.old.core import files
-from graphgauge.old.core.files import atomic_path, write_text, writing
 
 DISK = [errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EIO]
 
@@ -73,7 +72,7 @@ def test_debug_keeps_the_exit_code(tmp_path):
 
 
 @pytest.mark.parametrize("number", DISK)
-@pytest.mark.parametrize("moment", ["touch", "write_text", "replace"])
+@pytest.mark.parametrize("moment", ["touch", "write_bytes", "replace"])
 def test_a_disk_that_fails_at_any_moment(monkeypatch, tmp_path, number, moment):
     def fail(path, *arguments, **options):
         raise OSError(number, "the disk says no", str(path))
@@ -90,8 +89,8 @@ def test_another_files_error_is_not_that_of_the_target(tmp_path):
         (tmp_path / "other").read_text()
     with pytest.raises(ConnectionError), atomic_path(tmp_path / "x.json"):
         raise ConnectionResetError(errno.ECONNRESET, "gone")
-    with pytest.raises(InputError, match="below: cannot be written"), writing(tmp_path):
-        raise PermissionError(errno.EACCES, "no", str(tmp_path / "below"))
+    with pytest.raises(InputError, match=r"x\.json: cannot be written"), atomic_path(tmp_path / "x.json") as path:
+        raise PermissionError(errno.EACCES, "no", str(path))
 
 
 def test_a_device_is_written_and_not_replaced(tmp_path):
@@ -100,7 +99,7 @@ def test_a_device_is_written_and_not_replaced(tmp_path):
     assert Path("/dev/null").stat().st_rdev == before.st_rdev
     with pytest.raises(InputError, match=r"/dev/full: cannot be written \(No space left on device\)"):
         write_text("/dev/full", "x")
-    assert files._is_device(Path("/dev/full"))
+    assert Path("/dev/full").is_char_device()
 
 
 @pytest.fixture(scope="module")

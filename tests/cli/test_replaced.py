@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from graphgauge import ranking
 from graphgauge.cli.app import cli
 from graphgauge.core.errors import OptionError
-from graphgauge.old import ranking
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pos, neg = rng.normal(1, 1, 60), rng.normal(0, 1, (60, 5))
     for side in ("new", "base"):
         for seed in (0, 1):
-            found = ranking.evaluate(pos + rng.normal(size=60), neg, keep="items", groups={"g": np.arange(60) % 2})
+            found = ranking.evaluate(pos + rng.normal(size=60), neg, groups={"g": np.arange(60) % 2})
             found.save(place / side / f"{seed}.json", method=side, dataset="d", seed=seed)
     (place / "table.csv").write_text("method,dataset,seed,mrr\na,d,0,0.5\na,d,1,0.6\nb,d,0,0.4\nb,d,1,0.3\n")
     return place

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tests.command import graphgauge
 
+from graphgauge.cli.command import files_then_words
 from graphgauge.core.errors import InputError
-from graphgauge.old.cli.common import files_then_words
 
 COMMAND = f"{sys.executable} -m graphgauge"
 RANKING = "ranking --pos-scores pos.npy --neg-scores neg.npy"

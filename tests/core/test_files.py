@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from graphgauge.core.archive import write_archive
+from graphgauge.core.disk import atomic_path, write_text
 from graphgauge.core.errors import InputError
-from graphgauge.old.core.files import atomic_path, write_text
-from graphgauge.old.core.state import save_state
 
 
 def fail_halfway(path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_failing_writer_leaves_what_was_there(tmp_path: Path) -> None:
 
 def test_a_state_that_cannot_be_saved_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="Object arrays"):
-        save_state(tmp_path / "x.npz", "ranking", {}, {"bad": np.array([object()])})
+        write_archive(tmp_path / "x.npz", "ranking", {}, {"bad": np.array([object()])})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -83,7 +83,7 @@ def test_many_writers_of_one_file(tmp_path: Path) -> None:
 def test_killed_in_the_middle(tmp_path: Path) -> None:
     """The target is never half there, whatever happens to the process."""
     code = (
-        "import sys, time; from graphgauge.old.core.files import atomic_path\n"
+        "import sys, time; from graphgauge.core.disk import atomic_path\n"
         "with atomic_path(sys.argv[1]) as path:\n"
         "    path.write_text('half'); print('writing', flush=True); time.sleep(60)\n"
     )

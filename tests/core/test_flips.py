@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from graphgauge import stats
+from graphgauge import load, ranking, stats
 from graphgauge.cli.results import aggregate, audit, compare
+from graphgauge.core.content import content_of
 from graphgauge.core.errors import InputError
-from graphgauge.old import ranking
-from graphgauge.old.core.schema import read_result, write_result
-from graphgauge.old.stats import load
-from graphgauge.old.stats.collect import collect
+from graphgauge.core.sealed import TIMES, encode
+from graphgauge.report.material import gathered
 
 FLIPS = 150
 
@@ -30,15 +29,13 @@ def folder(tmp_path: Path) -> Path:
             draw.normal(1 + number, 1, 1001),
             draw.normal(0, 1, (1001, 5)),
             groups={"part": np.arange(1001) % 3, "query": np.arange(1001)},
-            keep="items",
         )
-        evaluation.run |= {"method": method, "dataset": "toy", "seed": 0}
-        receipt = {
+        evaluation.receipt = {
             "inputs": [{"name": "pos", "path": "p.npy", "bytes": 3, "hash": "0"}],
             "started": "now",
             "seconds": 1.0,
         }
-        write_result(evaluation, tmp_path / "results" / method / "metrics_toy_0.json", receipt=receipt)
+        evaluation.save(tmp_path / "results" / method / "metrics_toy_0.json", method=method, dataset="toy", seed=0)
     return tmp_path / "results"
 
 
@@ -56,24 +53,31 @@ def read_or_refused(read: Callable[[], Any]) -> Any:
         return f"refused: {error}"
 
 
+def text_of(path: Path) -> str:
+    """All that is read, without its times, which are not part of what was computed."""
+    evaluation = load(path)
+    evaluation.receipt = {name: each for name, each in evaluation.receipt.items() if name not in TIMES}
+    return encode(content_of(evaluation))
+
+
 def test_flips_in_a_result_file_are_refused_or_harmless(folder: Path) -> None:
     path = folder / "a" / "metrics_toy_0.json"
     data, draw = path.read_bytes(), np.random.default_rng(0)
-    expected, runs = read_result(path).to_json(), list(load(folder))
+    expected, runs = text_of(path), list(map(str, stats.read_runs(folder)))
     refused = 0
     for place in draw.choice(8 * len(data), FLIPS, replace=False):
         path.write_bytes(flipped(data, int(place)))
-        found = read_or_refused(lambda: read_result(path).to_json())
+        found = read_or_refused(lambda: text_of(path))
         if found != expected:
             assert found.startswith(f"refused: {path}: ")
             refused += 1
-        left = load(folder)  # a folder names what it cannot read, and has the rest
-        if list(left) != runs:
-            assert list(left) == runs[1:]
+        left = stats.read_runs(folder)  # a folder names what it cannot read, and has the rest
+        if list(map(str, left)) != runs:
+            assert list(map(str, left)) == runs[1:]
             assert any(str(path) in note for note in left.notes)
             refused += 1
-        collected = collect(folder)  # and so does a report
-        assert len(collected.records) + len(collected.unreadable) == 2
+        collected = gathered([folder])  # and so does a report
+        assert len(collected.runs) + len(collected.failed) == 2
     assert refused > FLIPS  # most flips change something
 
 
@@ -83,7 +87,7 @@ def test_flips_beside_a_result_file_are_refused(folder: Path, name: str) -> None
     runs = [whole, folder / "b" / "metrics_toy_0.json"]
     readers = {
         ".npz": lambda: stats.compare(runs, metric="mrr", over="items"),
-        ".json": lambda: read_result(whole),
+        ".json": lambda: load(whole),
     }
     data, draw = path.read_bytes(), np.random.default_rng(1)
     for place in draw.choice(8 * len(data), 40, replace=False):
@@ -102,5 +106,5 @@ def test_commands_name_a_damaged_result(folder: Path) -> None:
         assert "metrics_toy_0.json" in said, command
         assert "0.99" not in said, command
         assert done.exception is None or isinstance(done.exception, InputError | SystemExit), command
-    (unreadable,) = collect(folder).unreadable
-    assert "its root does not match its content" in unreadable
+    ((_, why),) = gathered([folder]).failed
+    assert "its root does not match its content" in why

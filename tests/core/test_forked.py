@@ -9,12 +9,13 @@ import threading
 
 import pytest
 
-from graphgauge.old.core.family import Family, family
+from graphgauge.core.metric import Metric
+from graphgauge.core.registry import find
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_child_does_not_wait_for_a_thread_that_it_lacks() -> None:
-    part = Family.__dict__["evaluate_files"]
+    part, entry = Metric.__dict__["params"], find("mrr", "ranking")[0]
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -31,9 +32,8 @@ def test_a_child_does_not_wait_for_a_thread_that_it_lacks() -> None:
     child = os.fork()
     if not child:
         signal.alarm(10)  # ends the child if it waits
-        declared = family("ranking")
-        declared.__dict__.pop("evaluate_files", None)
-        os._exit(0 if callable(declared.evaluate_files) else 1)
+        entry.__dict__.pop("params", None)
+        os._exit(0 if entry.params == {} else 1)
     status = os.waitpid(child, 0)[1]
     done.set()
     thread.join()

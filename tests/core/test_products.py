@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from graphgauge import stats
+from graphgauge import ranking, stats
 from graphgauge.cli.app import cli
 from graphgauge.core.errors import OptionError
-from graphgauge.old import ranking
-from graphgauge.old.core.schema import write_result
 from graphgauge.report import write_report
 
 DATA = ("a.json", "a.items.npz", "scores.npy")
@@ -23,11 +21,8 @@ def results(tmp_path: Path) -> Path:
     draw = np.random.default_rng(0)
     np.save(tmp_path / "scores.npy", draw.normal(size=3))
     for number, name in enumerate("ab"):
-        found = ranking.evaluate(
-            draw.normal(1, 1, 30) + number, draw.normal(0, 1, (30, 5)), keep="items", metrics=["mrr"]
-        )
-        found.run |= {"method": name, "dataset": "d", "seed": 0}
-        write_result(found, tmp_path / f"{name}.json")
+        found = ranking.evaluate(draw.normal(1, 1, 30) + number, draw.normal(0, 1, (30, 5)), metrics=["mrr"])
+        found.save(tmp_path / f"{name}.json", method=name, dataset="d", seed=0)
     return tmp_path
 
 

@@ -4,88 +4,69 @@ import math
 
 import numpy as np
 import pytest
+from tests.contracts import toy
 
+from graphgauge import Evaluation, Grid, Result
+from graphgauge.core import registry
 from graphgauge.core.errors import OptionError, UnknownNameError
-from graphgauge.old.core import metric as registry
-from graphgauge.old.core.metric import Estimate, Exempt, NoChance, NoInterval, asked, metric, section, sections, select
-from graphgauge.old.core.result import Evaluation, Result, Table
-from graphgauge.old.core.schema import evaluation_from_dict
+from graphgauge.core.metric import NoChance, NoInterval, whole
+from graphgauge.core.registry import metric, section, sections, select
 
-NO = Exempt("not tried here")
-DECLARED = {
-    "family": "ranking",
-    "needs": ("ranks",),
-    "direction": "higher",
-    "bounds": (0, 1),
-    "unit": "query",
-    "conventions": {"empty": "nan"},
-    "reference": "bordes2013",
-    "chance": NoChance("none"),
-    "interval": NoInterval("none"),
-    "laws": dict.fromkeys(registry.LAWS, NO),
-}
+FACTS = {**toy.DECLARED, "chance": NoChance("none"), "interval": NoInterval("none"), "family": "toy"}
 
 
 @pytest.fixture
 def sectioned(monkeypatch):
-    """Two metrics of a section with another name, in a family that has none."""
-    registry.metrics("ranking")
-    monkeypatch.setitem(registry._REGISTRY, "ranking", dict(registry._REGISTRY["ranking"]))
-    monkeypatch.setitem(registry._SECTIONS, "ranking", {})
-    section("speed", family="ranking", question="how fast", priority="low", aliases=("pace",))
+    """Two metrics of a section, in a family that has none."""
+    monkeypatch.setitem(registry._METRICS, "toy", dict(registry._METRICS["toy"]))
+    monkeypatch.setitem(registry._SECTIONS, "toy", {})
+    section("speed", family="toy", question="how fast", priority="low")
 
-    @metric(key="fast@{k}", section="speed", goal=0.7, interpretation=lambda result: f"{result.value} of 1", **DECLARED)
-    def fast(sample, *, k=3):
+    @metric("fast@{k}", section="speed", goal=0.7, interpretation=lambda result: f"{result.value} of 1", **FACTS)
+    def fast(ranks, *, k=3):
         """Fast."""
-        return Estimate(np.array([k / 10]), np.array([1]))
+        return whole(k / 10, 1)
 
-    @metric(key="slow", section="speed", **DECLARED | {"needs": ("nothing",)})
-    def slow(sample):
+    @metric("slow", section="speed", **FACTS)
+    def slow(ranks):
         """Slow."""
-        return Estimate(np.array([0.0]), np.array([1]))
+        return whole(0.0, 1)
 
     return fast
 
 
-def keys(chosen):
-    return [entry.key_of(**params) for entry, params in chosen]
+def keys(names, samples=("ranks",), **swept):
+    return [entry.key_of(**params) for entry, params in select("toy", names, samples, swept)[0]]
 
 
 def test_a_section_stands_for_its_metrics(sectioned):
-    assert [item.name for item in sections("ranking")] == ["speed"]
-    for name in ("speed", "pace"):
-        assert [item.metric.key for item in asked("ranking", [name])] == ["fast@{k}", "slow"]
-        assert keys(select("ranking", [name, "mrr"], ["ranks"], {"k": (1, 5)})) == ["fast@1", "fast@5", "mrr"]
+    assert [item.name for item in sections("toy")] == ["speed"]
+    assert keys(["speed", "hits"], k=(1, 5)) == ["fast@1", "fast@5", "slow", "hits@1", "hits@5"]
 
 
 def test_what_is_named_by_its_key_has_to_be_possible(sectioned):
-    with pytest.raises(OptionError, match="slow needs nothing"):
-        select("ranking", ["slow"], ["ranks"], {})
-    assert keys(select("ranking", ["fast@4"], ["ranks"], {"k": (1, 5)})) == ["fast@4"]
+    with pytest.raises(OptionError, match="slow needs ranks"):
+        keys(["slow"], ("scores",))
+    assert keys(["speed"], ("scores",)) == []
+    assert keys(["fast@4"], k=(1, 5)) == ["fast@4"]
 
 
-def test_an_unknown_name_lists_all_that_are_known(sectioned):
-    with pytest.raises(UnknownNameError, match=r"Did you mean 'speed'\? Known: speed, pace, mrr"):
-        select("ranking", ["spead"], ["ranks"], {})
+def test_an_unknown_name_may_be_a_section(sectioned):
+    with pytest.raises(UnknownNameError, match="Did you mean 'speed'"):
+        keys(["spead"])
 
 
-def test_families_without_sections_are_as_they_were():
-    assert sections("explanation") == ()
-    with pytest.raises(UnknownNameError) as caught:
-        select("explanation", ["fidelity_dro"], ["table"], {})
-    assert "Known" not in str(caught.value)
-
-
-def test_goal_and_reading(sectioned):
-    estimate = sectioned(None, k=8)
-    result = sectioned.result(None, estimate, {"k": 8}, confidence=0.95, conventions={})
-    assert (result.goal, result.priority, result.interpretation) == (0.7, "low", "0.8 of 1")
+def test_goal_and_reading(sectioned, tmp_path):
+    result = sectioned.result(None, sectioned(None, k=8), {"k": 8}, confidence=0.95, conventions={})
+    assert (result.goal, result.section, result.interpretation) == (0.7, "speed", "0.8 of 1")
     assert result.reached
-    again = evaluation_from_dict(Evaluation("ranking", [result]).to_dict())["fast@8"]
-    assert (again.goal, again.priority, again.interpretation) == (0.7, "low", "0.8 of 1")
-    assert "speed (low priority): fast@8 0.8000, target > 0.7000, reached: 0.8 of 1." in str(
-        Evaluation("ranking", [result])
-    )
+    evaluation = Evaluation("toy", [result])
+    again = Evaluation.load(evaluation.save(tmp_path / "a.json"))
+    assert (again["fast@8"].goal, again["fast@8"].interpretation) == (0.7, "0.8 of 1")
+    assert again.sections == ("speed",)
+    assert list(again.section("speed")) == ["fast@8"]
+    with pytest.raises(UnknownNameError, match="Did you mean 'speed'"):
+        again.section("sped")
 
 
 @pytest.mark.parametrize(
@@ -101,12 +82,14 @@ def test_goal_and_reading(sectioned):
     ],
 )
 def test_reached(value, direction, goal, expected):
-    assert Result("x", "x", value, 1, "query", direction, (0, 1), goal=goal).reached is expected
+    facts = {"key": "x", "metric": "x", "n": 1, "unit": "query", "bounds": (0, 1)}
+    assert Result(value=value, direction=direction, goal=goal, **facts).reached is expected
 
 
 def test_breakdowns_drop_the_word_overall():
-    table = Table("c", {"c": np.array(["a"]), "n": np.array([9]), "mean": np.array([1.0]), "mean.n": np.array([4])})
-    result = Result("overall_mean", "overall_mean", 1.0, 9, "query", "none", (0, 1))
-    found = Evaluation("ranking", [result], breakdowns={"c": table})
-    assert found["overall_mean"].by("c").to_dict() == {"c": ["a"], "n": [4], "value": [1.0]}
-    assert found.to_flat()["mean_per_c"] == [1.0]
+    grid = Grid({"c": np.array(["a"]), "n": np.array([9]), "mean": np.array([1.0])})
+    facts = {"n": 9, "unit": "query", "direction": "none", "bounds": (0, 1)}
+    result = Result(key="overall_mean", metric="overall_mean", value=1.0, **facts)
+    found = Evaluation("toy", [result], breakdowns={"c": grid})
+    assert found.to_flat() == {"overall_mean": 1.0, "mean_per_c": [1.0]}
+    assert found.gate("overall_mean[c=a] >= 1")

@@ -12,7 +12,6 @@ from tests.doors.examples import FAMILIES, arguments, example, study_text, writt
 
 from graphgauge import generation
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.old import ranking
 from graphgauge.old.cli.family import family_command
 from graphgauge.old.core.family import Family
 from graphgauge.old.core.fields import Choice, Field, File, Number, Output, Several, Text, Whole
@@ -98,11 +97,3 @@ def test_a_choice_of_a_number_means_the_number(tmp_path: Path) -> None:
     quick = {"resamples": 10, "permutations": 10}
     found = [generation.evaluate_files(**files, **quick, empty=value) for value in ("1", 1)]  # type: ignore[arg-type]
     assert [float(each) for each in found[0].values()] == [float(each) for each in found[1].values()]
-
-
-def test_known_answers_are_not_ignored_because_their_name_is_empty() -> None:
-    """Otherwise an unfiltered value would be read as a filtered one."""
-    with pytest.raises(OptionError, match=r"^known_values: "):
-        ranking.evaluate_files(
-            queries_emb="q.npy", entities="e.npy", targets="t.npy", known_values="", known_offsets="o.npy"
-        )

@@ -7,12 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphgauge import generation
 from graphgauge.cli.app import cli
 from graphgauge.core.errors import OptionError
-from graphgauge.old import ranking
-from graphgauge.old.engines.merge import merge_files
-from graphgauge.old.ranking import RankingState
+from graphgauge.ranking import RankingState
 
 OUTPUTS = ("--output", "--flat", "--figure", "--state")
 
@@ -43,29 +40,10 @@ def saved_inputs(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-CALLS = {
-    "ranking": lambda out: ranking.evaluate_files(
-        pos_scores="pos.npy", neg_scores="neg.npy", save_state=out("pos.npy")
-    ),
-    "generation": lambda out: generation.evaluate_files(generated="bits.npy", save_table=out("bits.npy")),
-    "merge": lambda out: merge_files(states=["state.npz"], save=out("state.npz")),
-}
-
-
-@pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("out", [str, Path, lambda name: f"../{Path.cwd().name}/{name}"])
-def test_python_does_not_overwrite_an_input_either(name, out, tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    before = saved_inputs(tmp_path)
-    with pytest.raises(OptionError, match=r"^save.* is also an input"):
-        CALLS[name](out)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
 @pytest.mark.parametrize("output", ["--output", "--flat", "--save"])
 def test_merging_does_not_overwrite_a_state(output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     before = saved_inputs(tmp_path)
-    with pytest.raises(OptionError, match=f"^{output} state.npz is also an input"):
+    with pytest.raises(OptionError, match=r"^state\.npz is also an input"):
         cli.main(["merge", "state.npz", f"{output}=state.npz"], standalone_mode=False)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -137,70 +137,43 @@ def _fuzz(number: int, files: int, told: Any) -> None:
     told.send(fuzz(number, files))
 
 
-# ----------------------------------------------------------------------------------------------- forgeries
-
-
-def forgeries() -> Count:
-    """The edits of results and receipts that the tests try: none passes as recomputed."""
-    from tests.study import test_adversary, test_forged
-
-    modules = (test_adversary, test_forged)
-    edits = 2 * (len(test_forged.EDITS) + len(test_forged.SINGLE)) + len(test_adversary.FORGED)
-    count = Count("forgeries", "results", edits)
-    words = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", *(str(m.__file__) for m in modules)]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
-    if done.returncode:
-        count.failures.append(done.stdout[-2000:])
-    count.outcomes["refused or differ" if not done.returncode else "unknown"] = edits
-    return count
-
-
 # --------------------------------------------------------------------------------------------------- flips
 
 
 def flips(total: int) -> list[Count]:
     """Single bits of results, their side files and states: refused, or the same answer."""
+    from graphgauge import load, ranking
+    from graphgauge.core.content import content_of
     from graphgauge.core.errors import GraphgaugeError
-    from graphgauge.old.core.schema import read_result, require_unchanged, side_files, side_path, write_result
-    from graphgauge.old.ranking.items import Items
-    from graphgauge.old.ranking.state import RankingState
+    from graphgauge.core.sealed import encode
 
     found = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         draw = np.random.default_rng(0)
-        from graphgauge.old import ranking
-
         evaluation = ranking.evaluate(
             draw.normal(1, 1, 1001),
             draw.normal(0, 1, (1001, 5)),
             groups={"query": np.arange(1001)},
-            keep="items",
             metrics=("mrr", "hits@10"),
         )
-        evaluation.run |= {"method": "a", "dataset": "toy", "seed": 0}
-        result = write_result(evaluation, folder / "r.json")
-        state = RankingState()
-        state.update(draw.normal(1, 1, 200), draw.normal(0, 1, (200, 5)))
+        result = evaluation.save(folder / "r.json", method="a", dataset="toy", seed=0)
+        state = ranking.RankingState().update(draw.normal(1, 1, 200), draw.normal(0, 1, (200, 5)))
         state.save(folder / "s.npz")
-        content = json.loads(result.read_text())
-        hashes = {side["path"]: side["hash"] for side in side_files(content, "r")}
 
-        def items(path: Path) -> Any:
-            require_unchanged(path, hashes[path.name])
-            loaded = Items.load(path)
-            return loaded.ids.tobytes(), loaded.values("mrr").tobytes()
+        def loaded(path: Path) -> Any:
+            whole = load(result)
+            return encode(content_of(whole)), whole.by("query"), whole.per_item.to_grid()
 
         def counted(path: Path) -> Any:
-            return RankingState.load(path).evaluate().to_dict()["results"]
+            return encode(content_of(ranking.RankingState.load(path).evaluate()))
 
         kinds: dict[str, tuple[Path, Callable[[Path], Any]]] = {
-            "result": (result, lambda path: read_result(path).to_json()),
-            "breakdown beside a result": (folder / "r.query.json", lambda path: read_result(result).to_json()),
-            "items beside a result": (folder / "r.items.npz", items),
+            "result": (result, loaded),
+            "breakdown beside a result": (folder / "r.query.json", loaded),
+            "items beside a result": (folder / "r.items.npz", loaded),
             "state": (folder / "s.npz", counted),
         }
-        assert {side_path(folder, side).name for side in content["side_files"]} <= {p.name for p, _ in kinds.values()}
         for kind, (path, read) in kinds.items():
             count = Count("bit flips", kind)
             sound, expected = path.read_bytes(), read(path)
@@ -240,21 +213,18 @@ COMMANDS = (
         "ranking",
         (
             *_RANKING,
-            "--keep",
-            "items",
+            "--keep-items",
             "--method",
             "m",
             "--dataset",
             "d",
-            "--per-query",
-            "q.csv",
             "-o",
             "out.json",
             "--flat",
             "flat.json",
             "--figure",
             "f.svg",
-            "--save-state",
+            "--state",
             "state.npz",
         ),
         ("state.npz",),
@@ -290,35 +260,29 @@ COMMANDS = (
 )
 # Further writers, for which the disk is filled.
 WRITERS = (
-    Command("verify", ("verify", "made.json", "-o", "verdicts.json"), ("verdicts.json",), (1, 3)),
+    Command("verify", ("verify", "made.json"), (), (1, 3)),
     Command("aggregate", ("aggregate", "results", "-o", "table.tex")),
     Command("compare", ("compare", "results", "--metric", "mrr", "--over", "items", "-o", "compared.json")),
     Command("negatives", ("ranking", "negatives", "--edges", "edges.npy", "--k", "3", "-o", "drawn.npz")),
     Command("init", ("init", "-o", "new.toml")),
-    Command("audit", ("audit", *_RANKING, "-o", "audited.json"), ("audited.json",)),
     Command("recovery", ("recovery", "--true", "square.npy", "--pred", "square.npy", "-o", "out.json")),
-    Command("generation", ("generation", "--generated", "square.npy", "--save-table", "t.npz", "-o", "out.json")),
+    Command("generation", ("generation", "--generated", "square.npy", "-o", "out.json")),
 )
 
 
 def prepared(folder: Path) -> None:
     """Scores, states, results and a study."""
-    from graphgauge.old import ranking
-    from graphgauge.old.core.schema import write_result
-    from graphgauge.old.ranking.state import RankingState
+    from graphgauge import ranking
 
     draw = np.random.default_rng(0)
     pos, neg = draw.normal(1, 1, 100), draw.normal(0, 1, (100, 20))
     np.save(folder / "pos.npy", pos)
     np.save(folder / "neg.npy", neg)
     for part in range(2):
-        state = RankingState()
-        state.update(pos[part::2], neg[part::2])
-        state.save(folder / f"s{part}.npz")
+        ranking.RankingState().update(pos[part::2], neg[part::2]).save(folder / f"s{part}.npz")
     for number, name in enumerate("ab"):
-        evaluation = ranking.evaluate(pos + number, neg, keep="items")
-        evaluation.run |= {"method": name, "dataset": "d", "seed": 0}
-        write_result(evaluation, folder / "results" / f"{name}.json")
+        result = folder / "results" / f"{name}.json"
+        ranking.evaluate(pos + number, neg).save(result, method=name, dataset="d", seed=0)
     true = draw.normal(size=(60, 4, 3))
     np.save(folder / "true.npy", true)
     np.save(folder / "pred.npy", true + draw.normal(size=true.shape))
@@ -329,7 +293,7 @@ def prepared(folder: Path) -> None:
     assert code == 0, errors
     (folder / "study.toml").write_text(
         'schema = 1\nresults = "study"\n[[evaluate]]\nfamily = "ranking"\ndataset = "d"\nmethod = "m"\n'
-        'pos_scores = "pos.npy"\nneg_scores = "neg.npy"\nkeep = "items"\n'
+        'pos_scores = "pos.npy"\nneg_scores = "neg.npy"\nkeep_items = true\n'
     )
 
 
@@ -540,7 +504,7 @@ def _ended(code: int) -> str:
 # ---------------------------------------------------------------------------------------------------- main
 
 
-PARTS = ("readers", "forgeries", "flips", "disk", "kills")
+PARTS = ("readers", "flips", "disk", "kills")
 
 
 def main() -> int:
@@ -565,8 +529,6 @@ def main() -> int:
     if "readers" in parts:
         for count in fuzzed(max(1, int(FILES * given.scale)), given.jobs):
             add(count)
-    if "forgeries" in parts:
-        add(forgeries())
     if "flips" in parts:
         for count in flips(max(4, int(FLIPS * given.scale))):
             add(count)

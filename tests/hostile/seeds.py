@@ -51,48 +51,53 @@ class Reader:
 
 
 def readers() -> list[Reader]:
+    from graphgauge import load
+    from graphgauge.core.door import Input
+    from graphgauge.core.items import Items
     from graphgauge.core.sealed import encode, read
     from graphgauge.explanation.items import Items as ExplanationItems
     from graphgauge.explanation.table import read_explanations, read_table
     from graphgauge.forecasting.state import ForecastState
     from graphgauge.generation.table import SampleTable
-    from graphgauge.old.core.schema import read_result
-    from graphgauge.old.core.state import load_state
-    from graphgauge.old.io.arrays import read_array, read_labels
-    from graphgauge.old.io.delimited import read_columns
-    from graphgauge.old.io.hashing import HashIndex
-    from graphgauge.old.io.parquet import read_parquet
-    from graphgauge.old.ranking.items import Items
-    from graphgauge.old.ranking.negative_sampling import Negatives
-    from graphgauge.old.ranking.state import RankingState
-    from graphgauge.old.stats.load import load
-    from graphgauge.recovery.files import read_graph, read_names
+    from graphgauge.io.arrays import open_array
+    from graphgauge.io.hashing import HashIndex
+    from graphgauge.io.kinds import READERS, open_input
+    from graphgauge.ranking import Negatives, RankingState
+    from graphgauge.recovery.files import read_names
+    from graphgauge.stats import read_runs
     from graphgauge.study.model import StudyFile
     from graphgauge.study.parse import read_study
 
     text = Path.write_text
+    graph = Input("graph", "A graph.", "graphgauge.recovery.files:read_graph")
+
+    def read_graph(path: Path) -> Any:
+        return open_input(graph, str(path), Path(), trust_code=False)
+
     table = "method,dataset,seed,mrr\n" + "".join(f"{m},d,{s},0.{s}{i}\n" for i, m in enumerate("ab") for s in range(4))
     edges = {"nodes": ["a", "b", "c"], "edges": [["a", "b"], ["b", "c", 0.5]]}
     return [
-        Reader("array .npy", "a.npy", lambda p: np.save(p, MATRIX), read_array),
-        Reader("array .npz", "a.npz", lambda p: np.savez_compressed(p, a=MATRIX), read_array),
-        Reader("array .csv", "a.csv", lambda p: np.savetxt(p, MATRIX, delimiter=","), read_array),
-        Reader("array .parquet", "a.parquet", _parquet, read_array),
-        Reader("array .safetensors", "a.safetensors", _safetensors, read_array),
-        Reader("array .pt", "a.pt", _torch, read_array),
-        Reader("labels .txt", "l.txt", lambda p: text(p, "a\nb\nc\n" * 9), read_labels),
+        Reader("array .npy", "a.npy", lambda p: np.save(p, MATRIX), open_array),
+        Reader("array .npz", "a.npz", lambda p: np.savez_compressed(p, a=MATRIX), open_array),
+        Reader("array .csv", "a.csv", lambda p: np.savetxt(p, MATRIX, delimiter=","), open_array),
+        Reader("array .parquet", "a.parquet", _parquet, open_array),
+        Reader("array .safetensors", "a.safetensors", _safetensors, open_array),
+        Reader("array .pt", "a.pt", _torch, open_array),
+        Reader(
+            "labels .txt", "l.txt", lambda p: text(p, "a\nb\nc\n" * 9), lambda p: READERS["labels"](str(p), p.parent)
+        ),
         Reader("graph .npz (sparse)", "g.npz", lambda p: save_npz(p, csr_array(SQUARE)), read_graph),
         Reader("graph .csv", "g.csv", lambda p: text(p, "source,target,weight\na,b,1\nb,c,0.5\n"), read_graph),
         Reader("graph .json", "g.json", lambda p: text(p, json.dumps(edges)), read_graph),
         Reader("graph .gml", "g.gml", _gml, read_graph),
         Reader("graph .graphml", "g.graphml", _graphml, read_graph),
-        Reader("table .csv", "t.csv", lambda p: text(p, table), load),
-        Reader("records .parquet", "r.parquet", _parquet, read_parquet),
-        Reader("flat JSON", "metrics_d_0.json", lambda p: text(p, '{"mrr": 0.5, "hits@10": 0.7}'), load),
-        Reader("result file", "r.json", _result, lambda p: read_result(p).to_json()),
-        Reader("result file in statistics", "r.json", _result, load),
+        Reader("table .csv", "t.csv", lambda p: text(p, table), read_runs),
+        Reader("columns .parquet", "r.parquet", _parquet, lambda p: READERS["table"](str(p), p.parent)),
+        Reader("flat JSON", "metrics_d_0.json", lambda p: text(p, '{"mrr": 0.5, "hits@10": 0.7}'), read_runs),
+        Reader("result file", "r.json", _result, lambda p: load(p, items=False)),
+        Reader("result file in statistics", "r.json", _result, read_runs),
         Reader("items", "i.npz", lambda p: _evaluation().per_item.save(p), Items.load),
-        Reader("state", "s.npz", _state, lambda p: (load_state(p), RankingState.load(p))),
+        Reader("state", "s.npz", _state, RankingState.load),
         Reader("study", "study.toml", lambda p: text(p, STUDY), read_study),
         Reader("state of forecasts", "f.npz", _forecasts, ForecastState.load),
         Reader("negatives", "n.npz", _negatives, Negatives.load),
@@ -110,35 +115,30 @@ def readers() -> list[Reader]:
         Reader("table of graphs", "t.npz", _graphs, SampleTable.load),
         Reader("cycle of a log", "cycle-00001.npz", _cycle, _read_cycle),
         Reader("index of hashes", "h.json", _hashes, lambda p: HashIndex.load(p.parent, p)),
-        Reader("columns .csv", "c.csv", lambda p: text(p, table), lambda p: list(read_columns(p, ["method", "mrr"]))),
+        Reader("columns .csv", "c.csv", lambda p: text(p, table), lambda p: READERS["table"](str(p), p.parent)),
     ]
 
 
 def _evaluation() -> Any:
-    from graphgauge.old import ranking
+    from graphgauge import ranking
 
     draw = np.random.default_rng(0)
-    groups = {"part": np.arange(60) % 3}
     scores = draw.normal(1, 1, 60), draw.normal(0, 1, (60, 5))
-    found = ranking.evaluate(*scores, groups=groups, keep="items", metrics=("mrr", "hits@10"))
-    found.run |= {"method": "a", "dataset": "toy", "seed": 0}
-    return found
+    return ranking.evaluate(*scores, groups={"part": np.arange(60) % 3}, metrics=("mrr", "hits@10"))
 
 
 def _result(path: Path) -> None:
-    from graphgauge.old.core.schema import write_result
-
+    evaluation = _evaluation()
     inputs = [{"name": "pos_scores", "path": "p.npy", "bytes": 3, "hash": "0" * 64}]
-    write_result(_evaluation(), path, receipt={"inputs": inputs, "started": "now", "seconds": 1.0})
+    evaluation.receipt = {"inputs": inputs, "started": "now", "seconds": 1.0}
+    evaluation.save(path, method="a", dataset="toy", seed=0)
 
 
 def _state(path: Path) -> None:
-    from graphgauge.old.ranking.state import RankingState
+    from graphgauge.ranking import RankingState
 
     draw = np.random.default_rng(0)
-    state = RankingState()
-    state.update(draw.normal(1, 1, 40), draw.normal(0, 1, (40, 5)))
-    state.save(path)
+    RankingState().update(draw.normal(1, 1, 40), draw.normal(0, 1, (40, 5))).save(path)
 
 
 def _parquet(path: Path) -> None:
@@ -186,7 +186,7 @@ def _forecasts(path: Path) -> None:
 
 
 def _negatives(path: Path) -> None:
-    from graphgauge.old.ranking import negatives
+    from graphgauge.ranking import negatives
 
     negatives(np.random.default_rng(0).integers(0, 20, (9, 2)), k=3).save(path)
 

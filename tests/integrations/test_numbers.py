@@ -8,10 +8,10 @@ import types
 import numpy as np
 import pytest
 
+from graphgauge import ranking
 from graphgauge.core.errors import MissingExtraError
 from graphgauge.integrations import mlflow, wandb
 from graphgauge.integrations.numbers import result_text, tracked
-from graphgauge.old import ranking
 
 
 def test_values_go_with_their_bounds_and_nan_stays_behind():

@@ -172,7 +172,7 @@ def test_what_is_no_file_of_an_array_is_refused(name, said):
 
 
 def test_a_small_file_does_not_fill_the_memory(monkeypatch):
-    monkeypatch.setattr("graphgauge.io.places._UNPACKED", 1 << 16)
+    monkeypatch.setattr("graphgauge.core.archive._LARGEST", 1 << 16)
     np.savez_compressed("bomb.npz", only=np.zeros(1 << 20))
     with pytest.raises(InputError, match=r"bomb\.npz: unpacks from [\d,]+ to [\d,]+ bytes"):
         open_array("bomb.npz")

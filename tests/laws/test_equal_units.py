@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.laws.explanation_case import ExplanationCase
 
-from graphgauge import forecasting, generation, recovery
+from graphgauge import forecasting, generation, ranking, recovery
 from graphgauge.core.metric import Metric
 from graphgauge.core.registry import find as find_metric
 from graphgauge.core.registry import metrics
@@ -22,9 +22,9 @@ from graphgauge.core.result import Result, enclosing
 from graphgauge.evolution.areas import Area
 from graphgauge.evolution.probe import Folds
 from graphgauge.evolution.trajectory import Trajectory, over_runs
-from graphgauge.old import ranking
-from graphgauge.old.stats.permutation import paired_items
+from graphgauge.stats.shift import of_pairs
 
+USUAL_RANKS = ("mrr", "hits", "mean_rank", "geometric_mean_rank", "adjusted_hits")
 THREE_WAYS = np.array([0.3, 0.1 + 0.2, 0.1 * 3])
 over_counts = pytest.mark.parametrize("n", [2, 3, 5, 7, 49, 1000])
 
@@ -38,12 +38,13 @@ def result_of(key: str, sample: object) -> Result:
 
 def equal_queries(n: int) -> Mapping[str, Result]:
     neg = np.tile([2.0, 2.0, -1.0, -1.0, -1.0], (n, 1))
-    return ranking.evaluate(np.zeros(n), neg, k=(1, 3), groups={"half": np.arange(n) % 2})
+    asked = {"k": (1, 3), "metrics": [*USUAL_RANKS]}
+    return ranking.evaluate(np.zeros(n), neg, groups={"half": np.arange(n) % 2}, **asked)
 
 
 def equal_lists(n: int) -> Mapping[str, Result]:
     scores, labels = np.tile(np.arange(9.0, 0, -1), n), np.tile([1, 0, 1, 0, 0, 1, 0, 0, 0], n)
-    return ranking.evaluate(scores=scores, labels=labels, queries=np.repeat(np.arange(n), 9))
+    return ranking.evaluate(ranking.Queries.from_lists(scores, labels, np.repeat(np.arange(n), 9)))
 
 
 def equal_graphs(n: int) -> Mapping[str, Result]:
@@ -155,9 +156,8 @@ def test_perfect_order_has_no_interval() -> None:
 @over_counts
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
 def test_equal_differences_of_items_have_no_interval(n: int, scale: float) -> None:
-    test = paired_items(np.resize(THREE_WAYS * scale, n))
-    assert test.ci is None
-    assert "no interval" in str(test)
+    found = of_pairs(np.resize(THREE_WAYS * scale, n), 0.05)
+    assert np.isnan([found.low, found.high]).all()
 
 
 numbers = st.floats(-1e6, 1e6)

@@ -10,8 +10,8 @@ import pytest
 
 import graphgauge
 from graphgauge.core.errors import OptionError
+from graphgauge.core.family import BUILT_IN as FAMILIES
 from graphgauge.evolution import AdaptiveEvaluator
-from graphgauge.old.core.family import BUILT_IN as FAMILIES
 
 RNG = np.random.default_rng(0)
 GIVEN: dict[str, tuple[Any, ...]] = {
@@ -20,6 +20,7 @@ GIVEN: dict[str, tuple[Any, ...]] = {
     "forecasting": (RNG.random(9), RNG.random(9), RNG.random(9) + 1),
     "explanation": ([],),
     "evolution": (np.arange(6), np.arange(6) % 2),
+    "prediction": (np.arange(9) % 2, np.arange(9) % 3 % 2),
 }
 ASKED = {
     "forecasting": lambda y, mean, std, **options: graphgauge.forecasting.evaluate(y, mean, std=std, **options),
@@ -37,7 +38,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
 }
 # Options that a family does not have: some draw nothing, asking a model has no threads of its own, and samples with NaN
 # are refused.
-DRAW_NOTHING = {("ranking", "seed"), ("recovery", "seed"), ("forecasting", "seed")}
+DRAW_NOTHING = {(name, "seed") for name in ("ranking", "recovery", "forecasting", "prediction")}
 ABSENT = {
     *DRAW_NOTHING,
     ("explanation", "threads"),
@@ -46,6 +47,7 @@ ABSENT = {
     ("ranking", "threads"),
     ("forecasting", "threads"),
     ("evolution", "threads"),
+    ("prediction", "threads"),
 }
 
 

@@ -15,7 +15,8 @@ from tests.peers.agreement import assert_current, lines, peer, versions
 
 from graphgauge.core.errors import InputError
 from graphgauge.evolution import AdaptiveEvaluator, poincare_distance
-from graphgauge.kernels.negatives import non_edges
+from graphgauge.evolution.edges import codes_of
+from graphgauge.evolution.pairs import FreePairs
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
@@ -74,9 +75,10 @@ def draws() -> dict[str, tuple[int, int, int]]:
         unordered = [tuple(sorted(pair)) for pair in found.tolist()]
         return len(found), len(set(unordered)), sum(pair in standing for pair in unordered)
 
-    codes = non_edges(edges[:, 0] * 20 + edges[:, 1], 20, 60, np.random.default_rng(0))
+    taken = np.sort(codes_of(edges[:, 0], edges[:, 1]))
+    ours = FreePairs(np.arange(20), np.arange(20), taken, 20).drawn(60, np.random.default_rng(0))
     return {
-        "graphgauge": counted(np.stack([codes // 20, codes % 20], axis=1)),
+        "graphgauge": counted(np.stack(ours, axis=1)),
         "PyG": counted(drawn_by_pyg(20, edges, 60)),
     }
 

@@ -8,10 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphgauge import stats
+from graphgauge import ranking, stats
 from graphgauge.core.errors import InputError
-from graphgauge.old import ranking
-from graphgauge.old.core.schema import write_result
 
 
 @pytest.mark.parametrize(
@@ -22,9 +20,8 @@ def test_side_files(kind: str, words: str, over: str, tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     pos, neg = draw.normal(1, 1, 40), draw.normal(0, 1, (40, 5))
     for number, name in enumerate(["old", "new"]):
-        found = ranking.evaluate(pos + number, neg, keep="items", metrics=["mrr"])
-        found.run |= {"method": name, "dataset": "d", "seed": 0}
-        write_result(found, tmp_path / f"{name}.json")
+        found = ranking.evaluate(pos + number, neg, metrics=["mrr"])
+        found.save(tmp_path / f"{name}.json", method=name, dataset="d", seed=0)
     side = tmp_path / "new.items.npz"
     side.unlink()
     if kind == "pipe":

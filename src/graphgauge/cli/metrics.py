@@ -63,11 +63,14 @@ def _explained(key: str, family: str | None) -> str:
     """All declared facts about a metric."""
     try:
         entry: Metric = find(key, family)[0]
-    except UnknownNameError:
+    except UnknownNameError as unknown:
         from graphgauge.old.cli.metrics import explanation
         from graphgauge.old.core.metric import find as old_find
 
-        return explanation(old_find(key, family)[0])
+        try:
+            return explanation(old_find(key, family)[0])
+        except UnknownNameError:
+            raise unknown from None
     low, high = entry.bounds
     facts = {
         "family": entry.family + (f", section {entry.section}" if entry.section else ""),

@@ -18,12 +18,11 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation, Run
 from graphgauge.core.files import refuse_result, result_path
 from graphgauge.core.gate import Gate, GateOutcome
-from graphgauge.core.grid import Grid
 from graphgauge.core.number import plain
 from graphgauge.core.progress import Progress
 from graphgauge.core.registry import DEFAULT, find
 from graphgauge.core.sealed import encode
-from graphgauge.core.view import text
+from graphgauge.core.view import numbers_grid, text
 
 # Whose run it is.
 RUN = (
@@ -108,7 +107,7 @@ class Output:
         if self.form == "json":
             return encode(content_of(evaluation))
         if self.form == "csv":
-            return csv_grid(evaluation).to_csv()
+            return numbers_grid(evaluation.values()).to_csv()
         if self.form in ("markdown", "latex"):
             return evaluation.to_grid().render(self.form)
         return in_words(self.door.fields, text(evaluation), flag, hints=True) + "\n"
@@ -155,15 +154,6 @@ class Bar(Progress):
     def say(self, text: str) -> None:
         if not self._quiet:
             click.echo(text, err=True)
-
-
-def csv_grid(evaluation: Evaluation) -> Grid:
-    """A row per metric, with plain names."""
-    rows = [
-        (each.key, each.value, *(each.interval or (float("nan"),) * 2), each.n, each.unit, each.direction)
-        for each in evaluation.values()
-    ]
-    return Grid.of_rows(("key", "value", "low", "high", "n", "unit", "direction"), rows)
 
 
 def _write_flat(path: Path, evaluation: Evaluation) -> None:

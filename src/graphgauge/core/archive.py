@@ -1,4 +1,4 @@
-"""Archives: arrays and the facts about them in one .npz file, read without pickle and only if nothing was changed."""
+"""Archives of arrays, .npz files: read without pickle, and with the facts about them only if nothing was changed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from graphgauge.core.disk import atomic_path, parse_json
 from graphgauge.core.errors import InputError
 from graphgauge.core.types import AnyArray
 
-# Unpacked archives beyond this size are refused unless the file is a hundredth of it.
-_LARGEST, _RATIO = 1 << 31, 100
+# A file may unpack to this many bytes in any case, or to a hundred times its size.
+_LARGEST, _RATIO = 1 << 29, 100
 EDITION = "3"
 
 
@@ -54,23 +54,37 @@ def archive_kind(path: str | Path) -> str:
     return schema.removeprefix("graphgauge/").rpartition("/")[0]
 
 
-def _opened(path: str | Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+def read_npz(path: str | Path, fix: str = "Write it with np.savez.") -> dict[str, AnyArray]:
+    """All arrays of an .npz file by name; a small file that would fill the memory is refused."""
     try:
         with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             size = sum(member.file_size for member in archive.zip.infolist())
-            if size > max(_LARGEST, _RATIO * Path(path).stat().st_size):
-                raise InputError(f"unpacks to {size:,} bytes", where=str(path))
+            require_bounded(Path(path).stat().st_size, size, str(path), "Write it uncompressed.")
             arrays = {name: archive[name] for name in archive.files}
         if not all(isinstance(array, np.ndarray) for array in arrays.values()):
             raise ValueError("a member is no array")
-        return dict(parse_json(arrays.pop("header").tobytes())), arrays
+        return arrays
     except InputError:
         raise
     except FileNotFoundError:
         raise InputError("no such file", where=str(path)) from None
     except Exception as error:  # zipfile, zlib and NumPy each have their own for a damaged file
         said = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"not an archive of graphgauge ({said:.100})", where=str(path)) from None
+        raise InputError(f"cannot be read as an archive of arrays ({said:.100})", where=str(path), fix=fix) from None
+
+
+def require_bounded(packed: int, unpacked: int, where: str, fix: str) -> None:
+    """Refuse a file that unpacks to far more than its size: a small file must not fill the memory."""
+    if unpacked > max(_LARGEST, _RATIO * packed):
+        raise InputError(f"unpacks from {packed:,} to {unpacked:,} bytes", where=where, fix=f"If this is right: {fix}")
+
+
+def _opened(path: str | Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    arrays = read_npz(path, fix="Write it again.")
+    try:
+        return dict(parse_json(arrays.pop("header").tobytes())), arrays
+    except (KeyError, ValueError, TypeError, RecursionError):
+        raise InputError("not an archive of graphgauge", where=str(path)) from None
 
 
 def _root(content: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> str:

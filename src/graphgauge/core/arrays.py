@@ -13,7 +13,6 @@ from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 
 __all__ = [
     "AnyArray",
-    "Archive",
     "Floats",
     "Ints",
     "Mask",
@@ -31,23 +30,6 @@ __all__ = [
 
 # Characters that an array of texts may have in any case, or this many times those of the texts.
 _MOST_CHARACTERS, _MOST_PADDING = 1 << 24, 100
-
-
-class Archive:
-    """An open .npz file, whose members must be arrays: np.load returns others as bytes."""
-
-    def __init__(self, opened: Any) -> None:
-        self._opened = opened
-        self.files: list[str] = opened.files
-
-    def __getitem__(self, name: str) -> AnyArray:
-        found = self._opened[name]
-        if not isinstance(found, np.ndarray):
-            raise ValueError(f"{name!r:.60} is not an array")
-        return found
-
-    def all(self) -> dict[str, AnyArray]:
-        return {name: self[name] for name in self.files}
 
 
 def is_tensor(value: Any) -> bool:

@@ -89,6 +89,10 @@ class Evaluation(Mapping[str, Result]):
             raise InputError(f"{key} was skipped: {self.skipped[key]}")
         raise UnknownNameError("metric", key, self._results, hint=self._not_computed(key))
 
+    def get(self, key: str, default: Any = None) -> Any:
+        """The result of this key, or the default for one that was skipped or not computed."""
+        return self._results.get(key, default)
+
     def __contains__(self, key: object) -> bool:
         return key in self._results
 
@@ -189,7 +193,9 @@ class Evaluation(Mapping[str, Result]):
 
     def to_frame(self) -> pandas.DataFrame:
         """A row per metric: key, value, low, high, n, unit, direction."""
-        return self.to_grid().to_frame()
+        from graphgauge.core.view import numbers_grid
+
+        return numbers_grid(self.values()).to_frame()
 
     def to_latex(self) -> str:
         """The table of results for booktabs."""

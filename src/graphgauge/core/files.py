@@ -143,8 +143,10 @@ def refuse_result(path: str | Path | None) -> None:
 
 
 def is_result(fields: Any) -> bool:
-    """Whether JSON is a result file, of this or another edition."""
-    return isinstance(fields, dict) and str(fields.get("schema")).startswith("graphgauge/result/")
+    """Whether JSON is a result file, of this or another edition, or what damage to its schema left of one."""
+    if not isinstance(fields, dict):
+        return False
+    return str(fields.get("schema")).startswith("graphgauge/result/") or {"root", "results"} <= fields.keys()
 
 
 def may_be_result(path: Path) -> bool:

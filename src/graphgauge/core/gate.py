@@ -212,7 +212,13 @@ class Gate(Struct, frozen=True):
 
 
 def _told_apart(number: float, other: float | None) -> str:
-    """A number with six digits, or with as many as tell it from the other."""
-    if other is None or math.isnan(number) or number == other:
+    """A number with six digits, or with as many as leave it on its side of the other."""
+    if other is None or math.isnan(number):
         return shown(number) if math.isnan(number) else f"{number:.6g}"
-    return next(text for digits in range(6, 18) if float(text := f"{number:.{digits}g}") != other or digits == 17)
+    texts = (f"{number:.{digits}g}" for digits in range(6, 18))
+    return next(text for text in texts if _side(float(text), other) == _side(number, other))
+
+
+def _side(number: float, other: float) -> int:
+    """Below, at or above the other."""
+    return (number > other) - (number < other)

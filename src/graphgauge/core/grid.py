@@ -190,7 +190,8 @@ class Grid:
         return self.to_text(MOST_ROWS)
 
     def __repr__(self) -> str:
-        return f"<Grid of {len(self):,} rows: {', '.join(self.columns)}>"
+        names = list(self.columns)
+        return f"<Grid of {len(self):,} rows: {', '.join(names[:8])}{', …' if len(names) > 8 else ''}>"
 
     def _repr_html_(self) -> str:
         return self.to_html(MOST_ROWS)

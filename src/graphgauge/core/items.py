@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.archive import read_npz
 from graphgauge.core.arrays import text_array
 from graphgauge.core.disk import atomic_path
 from graphgauge.core.errors import InputError, UnknownNameError
 from graphgauge.core.grid import Grid
 from graphgauge.core.types import AnyArray, Floats
-
-# Unpacked archives beyond this size are refused unless the file is a hundredth of it.
-_LARGEST = 1 << 31
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,18 +65,7 @@ class Items:
     @classmethod
     def load(cls, path: str | Path) -> Items:
         """Read what `save` wrote; nothing is unpickled."""
-        try:
-            with np.load(path, allow_pickle=False) as archive:
-                sizes = [member.file_size for member in archive.zip.infolist()]
-                if sum(sizes) > max(_LARGEST, 100 * Path(path).stat().st_size):
-                    raise InputError(f"unpacks to {sum(sizes):,} bytes", where=str(path))
-                arrays = {name: archive[name] for name in archive.files}
-        except InputError:
-            raise
-        except Exception as error:
-            said = (str(error).splitlines() or [type(error).__name__])[0]
-            raise InputError(f"not a file of items ({said:.100})", where=str(path)) from None
-        return cls._of_arrays(arrays, str(path))
+        return cls._of_arrays(read_npz(path, fix="Evaluate again."), str(path))
 
     @classmethod
     def _of_arrays(cls, arrays: Mapping[str, AnyArray], where: str) -> Items:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from graphgauge.core.errors import OptionError, UnknownNameError
-from graphgauge.core.family import is_family, load_module, usable_names
+from graphgauge.core.errors import OptionError, UnknownNameError, one_of
+from graphgauge.core.family import family_names, is_family, load_module, usable_names
 from graphgauge.core.metric import LAWS, Exempt, Metric, MetricFunction, NoChance, NoInterval
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.result import Direction
@@ -166,7 +166,7 @@ def _place(entry: Metric) -> tuple[str, str]:
 
 def metrics(family: str | None = None) -> tuple[Metric, ...]:
     """The declared metrics of one family, or of all."""
-    for name in usable_names() if family is None else (family,):
+    for name in usable_names() if family is None else (one_of("family", family, family_names()),):
         load_module(name, "metrics")
     return tuple(each for name, known in _METRICS.items() if family in (None, name) for each in known.values())
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from graphgauge.core.number import Number, percent, shown
 
@@ -57,6 +58,10 @@ class Reference(Struct, frozen=True, omit_defaults=True):
     high: Number | None = None
     own: Number | None = None
     note: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind == "chance":  # files leave out what is the default itself; a pickled text is another object
+            force_setattr(self, "kind", "chance")
 
     def contains(self, value: float) -> bool | None:
         """Whether the system reaches the value, too: it is in the band, up to rounding. None without a band.
@@ -148,6 +153,10 @@ class Result(Struct, frozen=True, kw_only=True, eq=False, omit_defaults=True):
         number = _number(other)
         return NotImplemented if number is None else self.value == number
 
+    def __ne__(self, other: object) -> bool:
+        number = _number(other)
+        return NotImplemented if number is None else self.value != number
+
     def __lt__(self, other: Any) -> bool:
         return self.value < float(other)
 
@@ -186,7 +195,7 @@ class Result(Struct, frozen=True, kw_only=True, eq=False, omit_defaults=True):
 
 def _number(value: object) -> float | None:
     try:
-        return float(value)  # type: ignore[arg-type]
+        return None if isinstance(value, str | bytes) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return None
 

@@ -42,6 +42,13 @@ def results_grid(results: Iterable[Result], notes: tuple[str, ...] = (), caption
     )
 
 
+def numbers_grid(results: Iterable[Result]) -> Grid:
+    """A row per result, with plain names and all digits: for frames and CSV."""
+    nothing = (math.nan, math.nan)
+    rows = [(each.key, each.value, *(each.interval or nothing), each.n, each.unit, each.direction) for each in results]
+    return Grid.of_rows(("key", "value", "low", "high", "n", "unit", "direction"), rows)
+
+
 def text(evaluation: Evaluation, *, findings: bool = True) -> str:
     """Title, table, a table per section or breakdown, findings that matter, and what to conclude."""
     parts = [title(evaluation)]

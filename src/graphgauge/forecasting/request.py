@@ -71,7 +71,7 @@ def choose(design: Design, metrics: Any, *, dense: bool = True) -> tuple[list[Ch
     }
     found: list[Chosen] = []
     named: frozenset[str] = frozenset()
-    if names is None or len(names):
+    if names != [] or not losses:
         found, named = select("forecasting", names, design.known_samples(dense=dense), swept)
     keys = {each.key_of(**params) for each, params in found}
     twice = next((name for name in losses if name in keys), None)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Archive, as_numeric
+from graphgauge.core.archive import read_npz, require_bounded
+from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.disk import read_json
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.io.places import local_file, readable, require_bounded, split_member
+from graphgauge.io.places import local_file, readable, split_member
 from graphgauge.io.text import read_numbers
 
 _PLAIN = "Write it with np.save; arrays of Python objects are not read, because they can contain code."
@@ -38,14 +38,7 @@ def open_array(text: str | Path, folder: Path = Path()) -> AnyArray:
 
 def read_archive(text: str | Path, folder: Path = Path()) -> dict[str, AnyArray]:
     """All arrays of an .npz archive by name."""
-    path = local_file(str(text), folder)
-    with readable(str(text), "Write it with np.savez."), path.open("rb") as stream:
-        with zipfile.ZipFile(stream) as archive:
-            members = archive.infolist()
-        require_bounded(path.stat().st_size, sum(each.file_size for each in members), str(text))
-        stream.seek(0)
-        with np.load(stream, allow_pickle=False) as opened:
-            return Archive(opened).all()
+    return read_npz(local_file(str(text), folder))
 
 
 def read_parquet(path: Path) -> Any:

@@ -7,11 +7,12 @@ import hashlib
 import importlib
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
 
 
 def load_code(factory: str, folder: Path) -> Callable[..., Any]:
@@ -22,16 +23,33 @@ def load_code(factory: str, folder: Path) -> Callable[..., Any]:
     place = str(folder.resolve())
     if place not in sys.path:
         sys.path.insert(0, place)
-    try:
-        loaded = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise  # the module exists, one of its imports does not: show that message
-        raise OptionError(f"no module {module!r}", fix="It is searched for here and on Python's path.") from None
+    with own_code(factory):
+        try:
+            loaded = importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+                raise  # the module exists, one of its imports does not: show that message
+            raise OptionError(f"no module {module!r}", fix="It is searched for here and on Python's path.") from None
     function = getattr(loaded, name, None)
     if not callable(function):
         raise OptionError(f"{module} has no function {name!r}")
     return function  # type: ignore[no-any-return]
+
+
+@contextmanager
+def own_code(where: str) -> Iterator[None]:
+    """Turn errors of a user's code in this block into one paragraph; `where` names the function that is called.
+
+    An attempt to end the process is such an error, too: nothing was evaluated. Ctrl-C remains an interrupt.
+    """
+    try:
+        yield
+    except (GraphgaugeError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        said = " ".join(str(error).split())
+        text = f"{type(error).__name__}: {said:.200}" if said else type(error).__name__
+        raise InputError(f"raised {text}", where=where, fix="Run it alone; --debug shows the traceback.") from error
 
 
 def source_hash(factory: str, folder: Path) -> str:

@@ -38,8 +38,6 @@ _DAMAGE = (
     zlib.error,
 )
 _LIBRARIES = ("pyarrow", "torch", "safetensors", "safetensors_rust", "_pickle", "fsspec", "tokenize")
-# A file may unpack to this many bytes in any case, or to a hundred times its size.
-_UNPACKED, _RATIO = 1 << 29, 100
 # Files that a pattern may match, and folders in it.
 _MOST_FILES, _MOST_FOLDERS = 1_000_000, 100
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -105,12 +103,6 @@ def said(error: Exception) -> str:
     """The first line of an error's message, without the number and the path of a system's error."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return (text.splitlines() or [type(error).__name__])[0][:200]
-
-
-def require_bounded(packed: int, unpacked: int, where: str, fix: str = "Write it uncompressed.") -> None:
-    """Refuse a file that unpacks to far more than its size: a small file must not fill the memory."""
-    if unpacked > max(_UNPACKED, _RATIO * packed):
-        raise InputError(f"unpacks from {packed:,} to {unpacked:,} bytes", where=where, fix=f"If this is right: {fix}")
 
 
 def _natural(text: str) -> list[tuple[int, str]]:

@@ -116,7 +116,7 @@ def evaluate(
     reading = Reading(threshold, sign, orientation, encoding, nodes, columns, lagged, sources, nan)
     comparison = Comparison(tuple(pairs(A_true, A_pred, reading)), shd, zero_division)
     samples = comparison.samples
-    usual = metrics is None or (not isinstance(metrics, str) and DEFAULT in metrics)
+    usual = metrics is None or (isinstance(metrics, list | tuple) and DEFAULT in metrics)
     swept = {"fraction": USUAL_FRACTIONS if usual else FRACTIONS, "bound": BOUNDS}
     chosen, named = select("recovery", metrics, samples, swept)
     skipped = comparison.slow(chosen, named)

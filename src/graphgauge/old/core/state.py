@@ -12,10 +12,10 @@ from typing import Any, BinaryIO, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Archive
 from graphgauge.core.errors import InputError
 from graphgauge.old.core.family import families, family, family_names
 from graphgauge.old.core.files import DAMAGE, atomic_path, require_bounded_archive
+from graphgauge.old.io.npz import Archive
 
 # A file, or a stream to another process.
 Place = str | Path | BinaryIO

@@ -9,11 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Archive
+from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError
 from graphgauge.old.core.files import atomic_path, readable, require_bounded_archive
 
 _SAVEZ = "Write it with np.savez; arrays of Python objects are not supported, because they can contain code."
+
+
+class Archive:
+    """An open .npz file, whose members must be arrays: np.load returns others as bytes."""
+
+    def __init__(self, opened: Any) -> None:
+        self._opened = opened
+        self.files: list[str] = opened.files
+
+    def __getitem__(self, name: str) -> AnyArray:
+        found = self._opened[name]
+        if not isinstance(found, np.ndarray):
+            raise ValueError(f"{name!r:.60} is not an array")
+        return found
+
+    def all(self) -> dict[str, AnyArray]:
+        return {name: self[name] for name in self.files}
 
 
 @contextmanager

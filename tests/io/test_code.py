@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.old.core.factory import made, own_code
+from graphgauge.io.code import load_code, own_code
 
 
 @pytest.fixture(autouse=True)
@@ -20,34 +20,35 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_the_factory_returns(folder: Path) -> None:
+def test_what_is_found(folder: Path) -> None:
     (folder / "made_here").mkdir()
     (folder / "made_here" / "inside.py").write_text("def load():\n    return 7\n")
-    assert made("made_here.inside:load") == 7
+    assert load_code("made_here.inside:load", folder)() == 7
 
 
 @pytest.mark.parametrize(
-    "factory", ["not_there_at_all:load", "not_there_at_all.inside:load", "json:nothing", "sys:path"]
+    "factory",
+    ["not_there_at_all:load", "not_there_at_all.inside:load", "json:nothing", "sys:path", "json", "a b:c", ":load"],
 )
-def test_what_is_not_there(factory: str) -> None:
+def test_what_is_not_there(factory: str, folder: Path) -> None:
     with pytest.raises(OptionError):
-        made(factory)
+        load_code(factory, folder)
 
 
 def test_what_the_module_itself_lacks_is_the_message_to_show(folder: Path) -> None:
     (folder / "lacking_module.py").write_text("import not_installed_anywhere\n")
     with pytest.raises(InputError, match=r"lacking_module:load: raised ModuleNotFoundError: .*not_installed_anywhere"):
-        made("lacking_module:load")
+        load_code("lacking_module:load", folder)
 
 
 def test_code_that_raises_ends_in_one_line(folder: Path) -> None:
-    (folder / "raising.py").write_text("def load():\n    raise RuntimeError('first\\nsecond')\n")
+    (folder / "raising.py").write_text("raise RuntimeError('first\\nsecond')\n")
     with pytest.raises(InputError, match=r"raising:load: raised RuntimeError: first second") as caught:
-        made("raising:load")
+        load_code("raising:load", folder)
     assert isinstance(caught.value.__cause__, RuntimeError)
     (folder / "refusing.py").write_text("from graphgauge.core.errors import OptionError\nraise OptionError('no')\n")
     with pytest.raises(OptionError, match="no"):
-        made("refusing:load")
+        load_code("refusing:load", folder)
 
 
 class Odd(BaseException):
@@ -71,8 +72,7 @@ def test_an_interrupt_stays_one() -> None:
         raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("text", ["import sys\nsys.exit(0)\n", "import sys\ndef load():\n    sys.exit()\n"])
-def test_a_factory_that_exits(folder: Path, text: str) -> None:
-    (folder / "leaving_module.py").write_text(text)
+def test_a_module_that_exits(folder: Path) -> None:
+    (folder / "leaving_module.py").write_text("import sys\nsys.exit(0)\n")
     with pytest.raises(InputError, match="leaving_module:load: raised SystemExit"):
-        made("leaving_module:load")
+        load_code("leaving_module:load", folder)

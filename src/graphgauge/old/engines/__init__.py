@@ -1,1 +1,0 @@
-"""Engines of families that are not rebuilt."""

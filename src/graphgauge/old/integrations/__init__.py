@@ -1,1 +1,0 @@
-"""Integrations of families that are not rebuilt."""
