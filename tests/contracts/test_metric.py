@@ -7,6 +7,7 @@ import pytest
 from tests.contracts import toy
 
 from graphgauge import check, metric
+from graphgauge.core import finding
 from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.finding import findings_of
 from graphgauge.core.metric import Estimate, NoChance, NoInterval, whole
@@ -133,7 +134,9 @@ def lambda_with_words(ranks, *, k=3):
     return whole((ranks <= k).mean(), len(ranks))
 
 
-def test_a_check_runs_where_it_has_what_it_needs():
+def test_a_check_runs_where_it_has_what_it_needs(monkeypatch):
+    monkeypatch.setattr(finding, "_CHECKS", dict(finding._CHECKS))
+
     @check("few-toys", family="toy", message="{n} ranks are few", remedy="Evaluate more.")
     def few(ranks, names=None):
         """Intervals over few ranks are wide."""

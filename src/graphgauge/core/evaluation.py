@@ -90,7 +90,7 @@ class Evaluation(Mapping[str, Result]):
         raise UnknownNameError("metric", key, self._results, hint=self._not_computed(key))
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The result of this key, or the default for one that was skipped or not computed."""
+        """The result of `key`, or the `default` for one that was skipped or not computed."""
         return self._results.get(key, default)
 
     def __contains__(self, key: object) -> bool:

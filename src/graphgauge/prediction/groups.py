@@ -16,6 +16,7 @@ def by_degree(edges: Any, n: int) -> AnyArray:
 
     `edges` (m, 2) or (2, m), as in PyG, has each undirected edge once or in both directions.
 
+    >>> from graphgauge.prediction import by_degree
     >>> by_degree([[0, 1], [0, 2], [0, 3]], 5).tolist()
     ['2–3', '1', '1', '1', '0']
     """
@@ -30,6 +31,9 @@ def by_degree(edges: Any, n: int) -> AnyArray:
 def by_homophily(edges: Any, labels: Any) -> AnyArray:
     """The share of each node's neighbours that have its label, as a label of quarters; `isolated` without neighbours.
 
+    `edges` are as in `by_degree`; `labels` has the class of each node.
+
+    >>> from graphgauge.prediction import by_homophily
     >>> by_homophily([[0, 1], [0, 2]], ["a", "a", "b"]).tolist()
     ['0.25–0.5', '0.75–1', '0–0.25']
     """

@@ -54,6 +54,12 @@ class Queries(ABC):
         The number of queries.
     labels
         Their ids, groups, clusters and weights.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> ranking.Queries.from_scores([0.9, 0.4], [[0.7, 0.1], [0.8, 0.3]]).n
+    2
     """
 
     n: int
