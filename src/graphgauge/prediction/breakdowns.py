@@ -1,73 +1,54 @@
-"""Tables by class and by task, and the small tables that the figure is drawn from."""
+"""Tables by class, by task and by the user's groups, and the small tables that the figure is drawn from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.grid import Grid
-from graphgauge.core.loop import broken_down
-from graphgauge.core.registry import Chosen
+from graphgauge.core.grid import Grid, column
+from graphgauge.core.types import AnyArray
 from graphgauge.prediction import confusion
-from graphgauge.prediction.estimates import Statistic, as_share, estimate
-from graphgauge.prediction.metrics import calibration
-from graphgauge.prediction.sample import MISSING, Classes, Probabilities, Sample, Scores, Targets, Tasks
+from graphgauge.prediction.estimates import as_share, estimate
+from graphgauge.prediction.metrics import calibration, of_table
+from graphgauge.prediction.sample import Classes, Columns, OfTasks, Sample
 
 # Classes in the drawing of a confusion table.
 _MOST_CLASSES = 30
+# (axis, labels, n, samples) -> table
+Broken = Callable[[str, Any, Any, Mapping[str, Sample]], Grid]
 
 
 def by_class(sample: Classes, level: float) -> Grid:
     """Of each class the items, and precision, recall and F1 with their intervals, one class against the others."""
-    rows = sample.table.sum(axis=1)
-    columns: dict[str, Any] = {"class": np.array(sample.names, dtype=object), "n": np.rint(rows).astype(np.int64)}
-    share = sample.table / max(sample.table.sum(), 1.0)
+    n = np.rint(sample.table.sum(axis=1)).astype(np.int64)
+    columns: dict[str, Any] = {"class": np.array(sample.names, dtype=object), "n": n}
     for key, measure in (("precision", confusion.precision), ("recall", confusion.recall), ("f1", confusion.f1)):
-        ends = []
+        rows = []
         for c in range(len(sample.names)):
-            value, gradient = measure(share, c)
-            centred = gradient - (share * gradient).sum()
-
-            def own(part: Classes, value: float = value, centred: Any = centred) -> Statistic:
-                cells = part.table.ravel() if part.independent else None
-                return Statistic(
-                    value, centred.ravel() if part.independent else centred[part.true, part.pred], part.n, cells
-                )
-
-            estimated = estimate(sample, own)
-            bounds = as_share(sample, estimated, level)
-            ends.append((value, float(bounds.low[0]), float(bounds.high[0])))
-        values = np.array(ends, dtype=np.float64).reshape(-1, 3).T
+            found = estimate(sample, partial(of_table, measure=partial(measure, c=c)))
+            bounds: Any = as_share(sample, found, level)
+            rows.append((found.value[0], bounds.low[0], bounds.high[0]))
+        values = np.array(rows, dtype=np.float64).reshape(-1, 3).T
         columns |= {key: values[0], f"{key}.low": values[1], f"{key}.high": values[2]}
     return Grid(columns)
 
 
-def by_task(samples: Mapping[str, Sample], chosen: list[Chosen], skipped: Mapping[str, str], level: float) -> Grid:
+def by_task(samples: Mapping[str, Sample], broken: Broken) -> Grid:
     """Of each task the labelled items and every metric."""
-    count = max(each.true.shape[1] for each in samples.values() if isinstance(each, Tasks | Scores | Targets))
-    rows = []
-    for task in range(count):
-        one = {name: _single(each, task) for name, each in samples.items()}
-        n = [_labelled(next(iter(one.values())))]
-        rows.append(broken_down("task", [task], n, chosen, one, confidence=level, skipped=skipped))
-    return Grid({name: np.concatenate([row[name] for row in rows]) for name in rows[0].columns})
+    tasks = {name: replace(each, apart=True) for name, each in samples.items() if isinstance(each, OfTasks)}
+    known = next(iter(tasks.values())).known
+    return broken("task", list(range(known.shape[1])), known.sum(axis=0), tasks)
 
 
-def _single(sample: Any, task: int) -> Any:
-    """One task of several; its curves are not made again."""
-    own = {name: getattr(sample, name)[:, [task]] for name in ("true", "pred", "scores") if hasattr(sample, name)}
-    single = replace(sample, **own)
-    if isinstance(sample, Scores):
-        single.__dict__["curves"] = sample.curves.single(task)
-    return single
-
-
-def _labelled(sample: Any) -> int:
-    missing = np.isnan(sample.true) if sample.true.dtype.kind == "f" else sample.true == MISSING
-    return int((~missing).sum())
+def by_group(axis: str, labels: AnyArray, samples: Mapping[str, Sample], broken: Broken) -> Grid:
+    """Of each label of the items, every metric."""
+    names, place = np.unique(labels, return_inverse=True)
+    parts = {name: replace(each, group=place, groups=len(names)) for name, each in samples.items()}
+    return broken(axis, column(names.tolist()), np.bincount(place, minlength=len(names)), parts)
 
 
 def drawings(samples: Mapping[str, Sample]) -> dict[str, Grid]:
@@ -77,7 +58,7 @@ def drawings(samples: Mapping[str, Sample]) -> dict[str, Grid]:
     if isinstance(classes, Classes) and len(classes.names) <= _MOST_CLASSES:
         cells = {f"as {name}": classes.table[:, c] for c, name in enumerate(classes.names)}
         tables["confusion"] = Grid({"class": np.array(classes.names, dtype=object), **cells})
-    if isinstance(probabilities, Probabilities) and probabilities.n:
+    if isinstance(probabilities, Columns) and probabilities.n:
         confidence, gap, share = calibration(probabilities)
         tables["calibration"] = Grid({"confidence": confidence, "gap": gap, "share": share})
     return tables

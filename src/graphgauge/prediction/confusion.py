@@ -6,6 +6,7 @@ with its gradient ∂f/∂p_ab, up to a constant; the influence of an item in ce
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,64 +21,70 @@ class Measure(NamedTuple):
     gradient: Floats
 
 
+TableMeasure = Callable[[Floats], Measure]
+
+
 def accuracy(p: Floats) -> Measure:
-    """Σ p_aa."""
+    """Share of the labels that are right; of several tasks the mean of their accuracies."""
     return Measure(float(np.trace(p)), np.eye(len(p)))
 
 
-def recall(p: Floats, c: int) -> Measure:
-    """p_cc / r_c; NaN without items of the class."""
-    return _ratio(p, c, rows=1.0, columns=0.0)
+def recall(p: Floats, c: int | None = 1) -> Measure:
+    """Share of the positives that are called so; NaN without positives."""
+    return _ratio(p, 1.0, 0.0, c)
 
 
-def precision(p: Floats, c: int) -> Measure:
-    """p_cc / s_c; NaN if the class is never predicted."""
-    return _ratio(p, c, rows=0.0, columns=1.0)
+def precision(p: Floats, c: int | None = 1) -> Measure:
+    """Share of the items called positive that are; NaN if none is."""
+    return _ratio(p, 0.0, 1.0, c)
 
 
-def f1(p: Floats, c: int) -> Measure:
-    """2 p_cc / (r_c + s_c); NaN if the class is neither there nor predicted."""
-    return _ratio(p, c, rows=0.5, columns=0.5)
-
-
-def _ratio(p: Floats, c: int, *, rows: float, columns: float) -> Measure:
-    """p_cc / (rows · r_c + columns · s_c)."""
-    whole = rows * p[c].sum() + columns * p[:, c].sum()
-    gradient = np.zeros_like(p)
-    if whole <= 0:
-        return Measure(np.nan, gradient)
-    value = p[c, c] / whole
-    gradient[c] -= rows * value / whole
-    gradient[:, c] -= columns * value / whole
-    gradient[c, c] += 1 / whole
-    return Measure(float(value), gradient)
+def f1(p: Floats, c: int | None = 1) -> Measure:
+    """Harmonic mean of precision and recall of the positive class; NaN if it is neither there nor predicted."""
+    return _ratio(p, 0.5, 0.5, c)
 
 
 def balanced_accuracy(p: Floats) -> Measure:
-    """The mean recall of the classes that have items."""
-    return _mean([recall(p, c) for c in range(len(p))])
+    """Mean over the classes that have items of the share of these that are found."""
+    return recall(p, None)
 
 
 def f1_macro(p: Floats) -> Measure:
-    """The mean F1 of the classes that are there or predicted."""
-    return _mean([f1(p, c) for c in range(len(p))])
+    """Mean F1 of the classes that are there or predicted; of tasks, of their positive classes."""
+    return f1(p, None)
+
+
+def f1_micro(p: Floats) -> Measure:
+    """F1 of all labels together: the accuracy of one label per item; of tasks, of all their positives."""
+    return accuracy(p)
 
 
 def f1_weighted(p: Floats) -> Measure:
-    """Σ r_c F1_c: every class by its share of the items."""
-    parts = [f1(p, c) for c in range(len(p))]
-    value, gradient = 0.0, np.zeros_like(p)
-    for c, each in enumerate(parts):
-        if np.isfinite(each.value):
-            share = p[c].sum()
-            value += share * each.value
-            gradient += share * each.gradient
-            gradient[c] += each.value
-    return Measure(float(value), gradient)
+    """Mean F1 of the classes, each by its share of the items."""
+    values, moved = _ratios(p, 0.5, 0.5, p.sum(axis=1))
+    return Measure(float(p.sum(axis=1) @ values), moved + values[:, np.newaxis])
+
+
+def _ratio(p: Floats, rows: float, columns: float, c: int | None) -> Measure:
+    """p_cc / (rows · r_c + columns · s_c) of a class, or its mean over the classes that have a value."""
+    known = rows * p.sum(axis=1) + columns * p.sum(axis=0) > 0
+    used = known if c is None else known & (np.arange(len(p)) == c)
+    if not used.any():
+        return Measure(np.nan, np.zeros_like(p))
+    values, moved = _ratios(p, rows, columns, used / used.sum())
+    return Measure(float(values[used].mean()), moved)
+
+
+def _ratios(p: Floats, rows: float, columns: float, weights: Floats) -> tuple[Floats, Floats]:
+    """The ratio of each class, 0 without a denominator; and the gradient of their sum with these weights."""
+    whole = rows * p.sum(axis=1) + columns * p.sum(axis=0)
+    part = np.divide(weights, whole, out=np.zeros(len(p)), where=whole > 0)
+    values = np.divide(np.diag(p), whole, out=np.zeros(len(p)), where=whole > 0)
+    return values, np.diag(part) - rows * (part * values)[:, np.newaxis] - columns * part * values
 
 
 def matthews(p: Floats) -> Measure:
-    """The correlation of true and predicted class: (Σ p_cc − Σ r_c s_c) / √((1 − Σ s²)(1 − Σ r²)).
+    """Correlation of true and predicted classes (Matthews 1975; Gorodkin 2004 for more than two).
 
     NaN if all items are of one class or all predictions are.
     """
@@ -88,13 +95,12 @@ def matthews(p: Floats) -> Measure:
     scale = np.sqrt(spread_true * spread_pred)
     joint = np.trace(p) - r @ s
     moved = np.eye(len(p)) - s[:, None] - r[None, :]
-    return Measure(
-        float(joint / scale), (moved + joint * (r[:, None] / spread_true + s[None, :] / spread_pred)) / scale
-    )
+    gradient = (moved + joint * (r[:, None] / spread_true + s[None, :] / spread_pred)) / scale
+    return Measure(float(joint / scale), gradient)
 
 
 def cohen_kappa(p: Floats) -> Measure:
-    """(Σ p_cc − e) / (1 − e), with the agreement of chance e = Σ r_c s_c; NaN if e is 1."""
+    """Agreement beyond that of independent labels with the same shares (Cohen 1960); NaN if these agree, too."""
     r, s = p.sum(axis=1), p.sum(axis=0)
     by_chance = r @ s
     if 1 - by_chance <= 1e-15:
@@ -102,12 +108,3 @@ def cohen_kappa(p: Floats) -> Measure:
     agreed = np.trace(p)
     gradient = np.eye(len(p)) * (1 - by_chance) - (s[:, None] + r[None, :]) * (1 - agreed)
     return Measure(float((agreed - by_chance) / (1 - by_chance)), gradient / (1 - by_chance) ** 2)
-
-
-def _mean(parts: list[Measure]) -> Measure:
-    """The mean of those that have a value."""
-    known = [each for each in parts if not np.isnan(each.value)]
-    if not known:
-        return Measure(np.nan, np.zeros_like(parts[0].gradient))
-    value = float(np.mean([each.value for each in known]))
-    return Measure(value, np.add.reduce([each.gradient for each in known]) / len(known))

@@ -7,13 +7,13 @@ or clusters, and from these the interval of the table in `stats.intervals`, by t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from graphgauge.core.metric import Bounds, Estimate
-from graphgauge.core.types import AnyArray, Floats
+from graphgauge.core.metric import Bounds, Estimate, IntervalFunction
+from graphgauge.core.types import AnyArray, Floats, Mask
 from graphgauge.stats import errors, intervals
 
 if TYPE_CHECKING:
@@ -21,41 +21,49 @@ if TYPE_CHECKING:
 
 
 class Statistic(NamedTuple):
-    """A value, what each item adds to its error, and how many of the equal items each row stands for.
-
-    Rows are items, with their weights, unless `cells` says that they are cells of a table of independent items. `n` is
-    the number of items that the value is of. `error` is the standard error with its degrees of freedom, if it is known.
-    """
+    """A value, the number of items that it is of, its standard error and the degrees of freedom of that."""
 
     value: float
-    influence: Floats
     n: int
-    cells: Floats | None = None
-    error: tuple[float, float] | None = None
+    error: float
+    df: float
 
 
-NOTHING = Statistic(np.nan, np.empty(0), 0)
+NOTHING = Statistic(np.nan, 0, np.nan, 0.0)
 
 
 def estimate(sample: Any, statistic: Callable[[Any], Statistic], reason: str = "no items", **facts: Any) -> Estimate:
-    """The statistic of each part, with error and degrees of freedom."""
-    rows = []
-    for part in sample.parts():
-        each = statistic(part)
-        rows.append((each.value, each.n, *_error(part, each)))
-    value, n, error, df = (np.array(column) for column in zip(*rows, strict=True))
-    spread = {"error": error.astype(np.float64), "df": df.astype(np.float64), **facts}
-    return Estimate(value.astype(np.float64), n.astype(np.int64), reason=reason, facts=spread)
+    """The statistic of each part."""
+    value, n, error, df = np.array([statistic(part) for part in sample.parts()], np.float64).T
+    error, df = np.where(n < 2, np.nan, error), np.where(n < 2, 0.0, df)
+    return Estimate(value, n.astype(np.int64), reason=reason, facts={"error": error, "df": df, **facts})
 
 
-def _error(part: Sample, each: Statistic) -> tuple[float, float]:
-    if each.n < 2 or np.isnan(each.value):
-        return np.nan, 0.0
-    if each.error is not None:
-        return each.error
-    if each.cells is not None:
-        return error_of(each.influence, each.cells, part.cluster)
-    return error_of(each.influence, *part.units)
+def of_items(part: Sample, value: float, influence: Floats, n: int | None = None) -> Statistic:
+    """A value with what each item adds to its error, of all items or of `n` of them."""
+    return (
+        NOTHING if np.isnan(value) else Statistic(value, part.n if n is None else n, *error_of(influence, *part.units))
+    )
+
+
+def mean_of(part: Sample, values: Floats) -> Statistic:
+    """The weighted mean of a number per item."""
+    if not part.n:
+        return NOTHING
+    value = float(values.sum() / part.n if part.weights is None else part.weights @ values / part.weights.sum())
+    return of_items(part, value, values - value)
+
+
+def over_tasks(part: Sample, measured: Iterable[tuple[Mask, float, Floats]]) -> Statistic:
+    """The mean over the tasks that have a value, of the items that have a truth, the value and their influence."""
+    tasks = [each for each in measured if not np.isnan(each[1])]
+    influence, rows, amounts = np.zeros(part.n), np.zeros(part.n, bool), part.amounts
+    for known, _, own in tasks:
+        influence[known] += own * (amounts.sum() / amounts[known].sum() / len(tasks))
+        rows |= known
+    return of_items(
+        part, float(np.mean([value for _, value, _ in tasks])) if tasks else np.nan, influence, int(rows.sum())
+    )
 
 
 def error_of(influence: Floats, count: Floats | None, cluster: AnyArray | None) -> tuple[float, float]:
@@ -86,35 +94,28 @@ def _effective(units: float, second: float, fourth: float) -> float:
     return min(units - 1, max(1.0, 2 * units / max(kurtosis - (units - 3) / (units - 1), 2 * units / (units - 1))))
 
 
-def as_share(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
-    """Of a share or an area: on the logit scale; Wilson's for a plain share of independent items."""
-    if sample.independent and "successes" in estimate.facts:
-        return intervals.of_share(estimate.facts["successes"], estimate.n, confidence, over=_units(sample))
-    facts = estimate.facts
-    return intervals.of_area(estimate.value, facts["error"], facts["df"], confidence, over=_units(sample))
+# ---- intervals by the range of the value
 
 
-def as_positive(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
-    """Of a number that is not negative: on the log scale."""
-    facts = estimate.facts
-    return intervals.of_positive(estimate.value, facts["error"], facts["df"], confidence, over=_units(sample))
+def _by(formula: Callable[..., Bounds]) -> IntervalFunction:
+    def interval(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+        over = "items" if sample.cluster is None else "clusters"
+        facts = estimate.facts
+        if sample.independent and "successes" in facts:
+            return intervals.of_share(facts["successes"], estimate.n, confidence, over=over)
+        return formula(estimate.value, facts["error"], facts["df"], confidence, over=over)
+
+    return interval
 
 
-def as_number(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
-    """Of any number: Student's t."""
-    facts = estimate.facts
-    return intervals.of_mean(estimate.value, facts["error"], facts["df"], confidence, over=_units(sample))
-
-
-def as_correlation(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
-    """Of a correlation: Student's t on Fisher's scale, artanh r."""
-    facts = estimate.facts
-    inside = np.clip(estimate.value, -1 + 1e-15, 1 - 1e-15)
+def _of_correlation(value: Floats, error: Floats, df: Floats, confidence: float, *, over: str) -> Bounds:
+    """Student's t on Fisher's scale, artanh r."""
+    inside = np.clip(value, -1 + 1e-15, 1 - 1e-15)
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = facts["error"] / (1 - inside**2)
-    low, high = intervals.t_interval(np.arctanh(inside), error, facts["df"], confidence)
-    return Bounds(np.tanh(low), np.tanh(high), "fisher-t", _units(sample))
+        low, high = intervals.t_interval(np.arctanh(inside), error / (1 - inside**2), df, confidence)
+    return Bounds(np.tanh(low), np.tanh(high), "fisher-t", over)
 
 
-def _units(sample: Sample) -> str:
-    return "items" if sample.cluster is None else "clusters"
+# Of a share or an area, Wilson's for a plain share; of what is not negative; of any number; of a correlation.
+as_share, as_positive, as_number = _by(intervals.of_area), _by(intervals.of_positive), _by(intervals.of_mean)
+as_correlation = _by(_of_correlation)

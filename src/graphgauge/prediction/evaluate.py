@@ -16,17 +16,17 @@ import numpy as np
 from graphgauge.core.arrays import as_labels, as_numeric
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.grid import Grid, column
+from graphgauge.core.grid import Grid
 from graphgauge.core.items import Items
 from graphgauge.core.loop import broken_down, measure
 from graphgauge.core.metric import Metric
 from graphgauge.core.options import confidence_level, nan_policy, whole_number
-from graphgauge.core.registry import Chosen, select
-from graphgauge.core.types import AnyArray, Floats
+from graphgauge.core.registry import select
+from graphgauge.core.types import Floats, Ints
 from graphgauge.prediction import breakdowns
-from graphgauge.prediction.inputs import TASKS, Reading, Rules, Task, read
+from graphgauge.prediction.inputs import TASKS, Rules, Task, read
 from graphgauge.prediction.metrics import brier_scores, log_losses
-from graphgauge.prediction.sample import Classes, Probabilities, Sample, Targets
+from graphgauge.prediction.sample import Sample
 from graphgauge.protocols import under_protocols
 
 
@@ -107,89 +107,64 @@ def evaluate(
     level = confidence_level(confidence)
     rules = Rules(task, positive, classes, probabilities, nan_policy(nan), whole_number("bins", bins, 1))
     reading = read(y_true, y_pred, scores, rules)
-    n = len(np.atleast_1d(y_true)) if isinstance(y_true, list | tuple) else len(y_true)
-    samples = _with_units(reading, n, weights, cluster)
+    n, kept = len(y_true), reading.kept
+    units: dict[str, Any] = {"weights": _weights(weights, n, kept), "cluster": _labels("cluster", cluster, n, kept)}
+    samples: dict[str, Any] = {name: replace(each, **units) for name, each in reading.samples.items()}
     chosen, named = select("prediction", metrics, samples)
-    conventions = dict(reading.conventions)
-    if reading.unlabelled or reading.omitted:
-        conventions["nan"] = f"omitted {reading.unlabelled:,} unlabelled, {reading.omitted:,} unpredicted"
-    measured = measure(chosen, samples, named=named, confidence=level, conventions=conventions)
-    names = _labels("ids", ids, n, reading.kept)
+    measured = measure(chosen, samples, named=named, confidence=level, conventions=reading.conventions)
+
+    def broken(axis: str, labels: Any, counts: Any, parts: Mapping[str, Sample]) -> Grid:
+        return broken_down(axis, labels, counts, chosen, parts, confidence=level, skipped=measured.skipped)
+
+    tables = {}
+    if "classes" in samples:
+        tables["class"] = breakdowns.by_class(samples["classes"], level)
+    if reading.tasks > 1:
+        tables["task"] = breakdowns.by_task(samples, broken)
+    for axis, values in (groups or {}).items():
+        tables[axis] = breakdowns.by_group(axis, _labels(f"groups[{axis!r}]", values, n, kept), samples, broken)
+    names = _labels("ids", ids, n, kept)
+    seen = None if train_ids is None else as_labels(train_ids, "train_ids")
     return Evaluation(
         "prediction",
         measured.results,
-        conventions=conventions,
+        conventions=reading.conventions,
         options={"confidence": level, "bins": bins},
-        breakdowns=dict(_breakdowns(reading, samples, chosen, measured.skipped, groups or {}, n, level)),
+        breakdowns=tables,
         skipped=measured.skipped,
-        per_item=Items(
-            "item", reading.kept if names is None else names, dict(_values(samples)), cluster=_cluster(samples)
-        ),
-        materials={
-            **samples,
-            "ids": names,
-            "train_ids": None if train_ids is None else as_labels(train_ids, "train_ids"),
-        },
+        per_item=Items("item", kept if names is None else names, dict(_values(samples)), cluster=units["cluster"]),
+        materials={**samples, "ids": names, "train_ids": seen},
         drawings=lambda: breakdowns.drawings(samples),
     )
 
 
-def _with_units(reading: Reading, n: int, weights: Any, cluster: Any) -> dict[str, Sample]:
-    """The samples with what each item counts and errs with."""
-    amounts = None
-    if weights is not None:
-        amounts = as_numeric(weights, "weights").astype(np.float64)
-        if amounts.shape != (n,) or not (np.isfinite(amounts) & (amounts >= 0)).all() or not amounts.sum() > 0:
-            raise InputError(f"expected {n} numbers that are not negative", where="weights", fix="One weight per item.")
-        amounts = amounts[reading.kept]
-    together = _labels("cluster", cluster, n, reading.kept)
-    return {name: replace(each, weights=amounts, cluster=together) for name, each in reading.samples.items()}
+def _weights(weights: Any, n: int, kept: Ints) -> Floats | None:
+    """What each item counts, of the items that are kept."""
+    if weights is None:
+        return None
+    amounts = as_numeric(weights, "weights").astype(np.float64)
+    if amounts.shape != (n,) or not (np.isfinite(amounts) & (amounts >= 0)).all() or not amounts.sum() > 0:
+        raise InputError(f"expected {n} numbers that are not negative", where="weights", fix="One weight per item.")
+    return amounts[kept]
 
 
-def _labels(name: str, values: Any, n: int, kept: AnyArray) -> AnyArray | None:
+def _labels(name: str, values: Any, n: int, kept: Ints) -> Any:
     """A label per item, of the items that are kept."""
     if values is None:
         return None
     labels = as_labels(values, name)
     if len(labels) != n:
         raise InputError(f"has {len(labels)} labels for {n} items", where=name, fix="One label per item.")
-    return labels[kept]
+    return np.asarray(labels)[kept]
 
 
-def _breakdowns(
-    reading: Reading,
-    samples: Mapping[str, Sample],
-    chosen: list[Chosen],
-    skipped: Mapping[str, str],
-    groups: Mapping[str, Any],
-    n: int,
-    level: float,
-) -> Iterator[tuple[str, Grid]]:
-    """A table per axis: classes, tasks, and the user's groups."""
-    classes = samples.get("classes")
-    if isinstance(classes, Classes):
-        yield "class", breakdowns.by_class(classes, level)
-    if reading.tasks > 1:
-        yield "task", breakdowns.by_task(samples, chosen, skipped, level)
-    for axis, values in groups.items():
-        labels = _labels(f"groups[{axis!r}]", values, n, reading.kept)
-        names, place = np.unique(np.asarray(labels), return_inverse=True)
-        parts = {name: each.grouped(place, len(names)) for name, each in samples.items()}
-        counts = np.bincount(place, minlength=len(names))
-        yield axis, broken_down(axis, column(names.tolist()), counts, chosen, parts, confidence=level, skipped=skipped)
-
-
-def _values(samples: Mapping[str, Sample]) -> Iterator[tuple[str, Floats]]:
+def _values(samples: Mapping[str, Any]) -> Iterator[tuple[str, Floats]]:
     """What each item adds to the metrics that are means over items."""
-    for each in samples.values():
-        if isinstance(each, Classes):
+    for name, each in samples.items():
+        if name == "classes":
             yield "accuracy", (each.true == each.pred).astype(np.float64)
-        elif isinstance(each, Probabilities):
+        elif name == "probabilities":
             yield "log_loss", log_losses(each)
             yield "brier", brier_scores(each)
-        elif isinstance(each, Targets) and each.true.shape[1] == 1:
+        elif name == "targets" and each.true.shape[1] == 1:
             yield "mae", np.abs(each.pred - each.true)[:, 0]
-
-
-def _cluster(samples: Mapping[str, Sample]) -> AnyArray | None:
-    return next(iter(samples.values())).cluster

@@ -1,10 +1,8 @@
 """The samples of this family: what metrics are computed on, one row per item.
 
 A sample has the items of the whole evaluation, or with `group` those of each label of a breakdown; `parts` gives the
-items of one group after the other. Rows without a truth are not in `Classes` and `Probabilities`; `Tasks`, `Scores` and
-`Targets` have a column per task, in which single truths may be missing.
-
-    evaluate ── inputs.read ──▶ samples by name ── metrics ──▶ results, breakdowns
+items of one group after the other, or one task after the other. Rows without a truth are not in `Classes` and
+`Columns`; samples of tasks have a column per task, in which single truths may be missing.
 """
 
 from __future__ import annotations
@@ -17,42 +15,39 @@ from typing import Self
 
 import numpy as np
 
-from graphgauge.core.types import AnyArray, Floats, Ints
-from graphgauge.prediction.curves import Curves, curves
+from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.prediction.curves import Curves
 
 MISSING = -1
+_SIGNS = ("0", "1")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sample:
     """Items with their weights, and the clusters that err together; `group` is the part that each belongs to."""
 
-    n: int
     weights: Floats | None = None
     cluster: AnyArray | None = None
     group: Ints | None = None
     groups: int = 1
+    true: AnyArray
 
-    def take(self, rows: AnyArray) -> Self:
-        """Some of the items."""
-        own = {each.name: getattr(self, each.name) for each in fields(self)}
-        rowwise = {name: values[rows] for name, values in own.items() if _has_rows(values, self.n)}
-        return replace(self, **{**rowwise, "n": int(np.arange(self.n)[rows].size)})
-
-    def grouped(self, group: Ints, groups: int) -> Self:
-        """The same items, with the part that each belongs to."""
-        return replace(self, group=group, groups=groups)
+    @property
+    def n(self) -> int:
+        return len(self.true)
 
     def parts(self) -> Iterator[Self]:
         """The items of each group in turn."""
-        whole = replace(self, group=None, groups=1) if self.group is not None else self
         if self.group is None:
-            yield whole
+            yield self
             return
         order = np.argsort(self.group, kind="stable")
         ends = np.searchsorted(self.group[order], np.arange(self.groups + 1))
+        rowwise = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "group"}
+        rowwise = {name: values for name, values in rowwise.items() if isinstance(values, np.ndarray)}
         for first, last in pairwise(ends.tolist()):
-            yield whole.take(order[first:last])
+            own = {name: values[order[first:last]] for name, values in rowwise.items()}
+            yield replace(self, group=None, groups=1, **own)
 
     @property
     def independent(self) -> bool:
@@ -73,82 +68,94 @@ class Sample:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Classes(Sample):
-    """One label per item, as numbers into `names`; `positive` is the number of the class of interest, of two."""
+    """One label per item, as numbers into `names`; of two, the second is the class of interest."""
 
-    true: Ints
     pred: Ints
     names: tuple[str, ...]
-    positive: int | None = None
 
     @cached_property
     def table(self) -> Floats:
         """The confusion table: the weight of items by true (row) and predicted class (column)."""
         size = len(self.names)
-        cells = np.bincount(self.true * size + self.pred, self.weights, size * size)
+        cells = np.bincount(self.true * np.int64(size) + self.pred, self.weights, size * size)
         return cells.reshape(size, size).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Tasks(Sample):
-    """Several labels per item, each 0 or 1, or MISSING in the truth."""
+class Columns(Sample):
+    """The class of each item, and a score or the probability of each class, (n, classes).
 
-    true: AnyArray
-    pred: AnyArray
+    `binary` if the second class is the one of interest.
+    """
 
-    @cached_property
-    def tables(self) -> Floats:
-        """A confusion table per task."""
-        counted = [self._table(task) for task in range(self.true.shape[1])]
-        return np.array(counted).reshape(-1, 2, 2)
-
-    def _table(self, task: int) -> Floats:
-        known = self.true[:, task] != MISSING
-        cells = 2 * self.true[known, task].astype(np.int64) + self.pred[known, task]
-        return np.bincount(cells, self.amounts[known], 4).astype(np.float64)
+    scores: AnyArray
+    binary: bool
+    bins: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Scores(Sample):
+class OfTasks(Sample):
+    """Truths (n, tasks), of which some may be missing; `apart` if the parts are the tasks."""
+
+    apart: bool = False
+
+    @property
+    def tasks(self) -> int:
+        return int(self.true.shape[1])
+
+    @property
+    def known(self) -> Mask:
+        return ~np.isnan(self.true) if self.true.dtype.kind == "f" else self.true != MISSING
+
+    def parts(self) -> Iterator[Self]:
+        """The items of each group, or the tasks, in turn."""
+        yield from map(self.single, range(self.tasks)) if self.apart else super().parts()
+
+    def single(self, task: int) -> Self:
+        """One task of several."""
+        own = {name: getattr(self, name)[:, [task]] for name in ("true", "pred", "scores") if hasattr(self, name)}
+        return replace(self, apart=False, **own)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tasks(OfTasks):
+    """Several labels per item, each 0 or 1, or MISSING in the truth."""
+
+    pred: AnyArray
+
+    def classes(self) -> Iterator[tuple[Mask, Classes]]:
+        """The labels of each task, and which items have one."""
+        for task, known in enumerate(self.known.T):
+            weights = None if self.weights is None else self.weights[known]
+            yield (
+                known,
+                Classes(true=self.true[known, task], pred=self.pred[known, task], names=_SIGNS, weights=weights),
+            )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scores(OfTasks):
     """A score per item and task, higher for the positive class; truths are 0, 1 or MISSING.
 
-    Scores (n, tasks) are kept by column, as tasks are read one by one.
+    Both are kept by column, as tasks are read one by one.
     """
 
-    true: AnyArray
     scores: AnyArray
 
     @cached_property
     def curves(self) -> Curves:
         """The areas of each task."""
-        return curves(self.true, self.scores, *self.units)
+        return Curves.of(self.true, self.scores, *self.units)
+
+    def single(self, task: int) -> Self:
+        """One task of several; its curves are not made again."""
+        single = super().single(task)
+        vars(single)["curves"] = self.curves.single(task)
+        return single
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Probabilities(Sample):
-    """The probability of each class, (n, classes); `binary` if the second class is the one of interest."""
-
-    true: Ints
-    p: Floats
-    binary: bool
-    bins: int = 15
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Ranked(Sample):
-    """The place of the true class among the scores of all: how many are higher, and how many others are equal."""
-
-    higher: Ints
-    equal: Ints
-    size: int
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Targets(Sample):
+class Targets(OfTasks):
     """True and predicted numbers, (n, tasks); a truth may be NaN."""
 
-    true: Floats
     pred: Floats
-
-
-def _has_rows(values: object, n: int) -> bool:
-    return isinstance(values, np.ndarray) and values.ndim > 0 and len(values) == n

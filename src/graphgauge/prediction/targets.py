@@ -16,21 +16,21 @@ TargetMeasure = Callable[[Floats, Floats, Floats], tuple[float, Floats]]
 
 
 def mae(true: Floats, pred: Floats, share: Floats) -> tuple[float, Floats]:
-    """Σ w |ŷ − y|."""
+    """Mean absolute error; of several tasks the mean of theirs."""
     away = np.abs(pred - true)
     value = float(share @ away)
     return value, away - value
 
 
 def rmse(true: Floats, pred: Floats, share: Floats) -> tuple[float, Floats]:
-    """√(Σ w (ŷ − y)²)."""
+    """Root of the mean squared error; of several tasks the mean of theirs."""
     squares = (pred - true) ** 2
     value = float(np.sqrt(share @ squares))
     return value, (squares - value**2) / (2 * value) if value > 0 else np.zeros_like(squares)
 
 
 def r2(true: Floats, pred: Floats, share: Floats) -> tuple[float, Floats]:
-    """1 − Σ w (ŷ − y)² / Σ w (y − ȳ)²; NaN if the truths are equal up to rounding."""
+    """Share of the variance of the targets that is explained; NaN if they are equal up to rounding."""
     squares, around = (pred - true) ** 2, (true - share @ true) ** 2
     error, spread = float(share @ squares), float(share @ around)
     if _flat(true, spread):
@@ -39,7 +39,10 @@ def r2(true: Floats, pred: Floats, share: Floats) -> tuple[float, Floats]:
 
 
 def pearson(true: Floats, pred: Floats, share: Floats) -> tuple[float, Floats]:
-    """r = Σ w z_y z_ŷ of standardised numbers; NaN if either is constant. Influence: z_y z_ŷ − r (z_y² + z_ŷ²) / 2."""
+    """Linear correlation of targets and predictions; NaN if either is constant.
+
+    With standardised numbers r = Σ w z_y z_ŷ, and the influence is z_y z_ŷ − r (z_y² + z_ŷ²) / 2.
+    """
     x, y = true - share @ true, pred - share @ pred
     spread_x, spread_y = float(share @ x**2), float(share @ y**2)
     if _flat(true, spread_x) or _flat(pred, spread_y):
@@ -50,7 +53,7 @@ def pearson(true: Floats, pred: Floats, share: Floats) -> tuple[float, Floats]:
 
 
 def spearman(true: Floats, pred: Floats, share: Floats) -> tuple[float, Floats]:
-    """Pearson's correlation of mid-ranks.
+    """Correlation of the ranks, ties with their mean rank; NaN if either is constant.
 
     The influence is that of Pearson's plus what an item adds by moving the ranks of all others (Borkowf 2002): with
     standardised ranks u and v, the means over the others of v where their truth is larger, and of u where their
@@ -63,38 +66,24 @@ def spearman(true: Floats, pred: Floats, share: Floats) -> tuple[float, Floats]:
     scale_u, scale_v = np.sqrt(np.var(u)), np.sqrt(np.var(v))
     x, y = (u - u.mean()) / scale_u, (v - v.mean()) / scale_v
     # A rank is half the number of smaller or equal plus half that of smaller ones, so an item lifts what is above it.
-    lifted_x = _mean_above(true, y - value * x) / scale_u * len(true)
-    lifted_y = _mean_above(pred, x - value * y) / scale_v * len(true)
-    moved = lifted_x + lifted_y
+    moved = _above(true, y - value * x) / scale_u + _above(pred, x - value * y) / scale_v
     return value, own + moved - moved.mean()
 
 
 def _ranks(values: Floats) -> Floats:
     """Ranks from 1, equal values with their mean."""
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    last = np.append(first[1:], len(values))
-    ranks = np.empty(len(values))
-    ranks[order] = np.repeat((first + last + 1) / 2, last - first)
-    return ranks
+    return len(values) + 0.5 - _above(values, np.ones(len(values)))
 
 
-def _mean_above(values: Floats, carried: Floats) -> Floats:
-    """For each item, the mean over all of what those with larger values carry, those with equal ones half."""
+def _above(values: Floats, carried: Floats) -> Floats:
+    """For each item, the sum of what those with larger values carry, and half of what those with equal ones do."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     sums = np.add.reduceat(carried[order], first)
-    above = sums.sum() - np.cumsum(sums) + sums / 2
-    means = np.empty(len(values))
-    means[order] = np.repeat(above, np.diff(np.append(first, len(values)))) / len(values)
-    return means
-
-
-def mean(values: Floats, share: Floats) -> float:
-    """Σ w y."""
-    return float(share @ values)
+    found = np.empty(len(values))
+    found[order] = np.repeat(sums.sum() - np.cumsum(sums) + sums / 2, np.diff(np.append(first, len(values))))
+    return found
 
 
 def median(values: Floats, share: Floats) -> float:
