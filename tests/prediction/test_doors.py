@@ -33,7 +33,7 @@ def test_kinds_of_tasks():
         (([0, 3, 5], [0.0, 3.0, 5.0]), {}, 'y_true and y_pred may be classes or numbers. Say which: task="multiclass"'),
         (([0, 1, 2], [0.1, 0.9, 0.4]), {"task": "multiclass"}, "labels have fractions, such as 0.1. Pass"),
         (([0, np.nan], [0, 1]), {}, 'y_true: 1 of 2 labels are NaN, the first at 1. Pass nan="omit"'),
-        (([0, 1], None), {"scores": [0.5, np.nan]}, "scores: 1 predictions are NaN, the first at 1."),
+        (([0, 1], None), {"scores": [0.5, np.nan]}, "scores: 1 of 2 predictions are NaN, the first at 1."),
         ((["a", "b"], None), {"scores": np.eye(2)}, "y_true has names, and scores only columns. Pass classes="),
         (([0, 5], None), {"scores": np.eye(3)[:2]}, "y_true: has the label 5, which is no class."),
         (([0, 1], None), {"scores": [[0.9, 0.3], [0.5, 0.5]], "probabilities": True}, "scores: row 0 is not"),

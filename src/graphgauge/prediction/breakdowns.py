@@ -1,4 +1,4 @@
-"""Tables by class, by task and by the user's groups, and the small tables that the figure is drawn from."""
+"""Tables by class, by task and by the user's groups."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from graphgauge.core.grid import Grid, column
 from graphgauge.core.types import AnyArray
 from graphgauge.prediction import confusion
 from graphgauge.prediction.estimates import as_share, estimate
-from graphgauge.prediction.metrics import calibration, of_table
-from graphgauge.prediction.sample import Classes, Columns, OfTasks, Sample
+from graphgauge.prediction.metrics import of_table
+from graphgauge.prediction.sample import Classes, OfTasks, Sample
 
-# Classes in the drawing of a confusion table.
-_MOST_CLASSES = 30
 # (axis, labels, n, samples) -> table
 Broken = Callable[[str, Any, Any, Mapping[str, Sample]], Grid]
 
@@ -49,16 +47,3 @@ def by_group(axis: str, labels: AnyArray, samples: Mapping[str, Sample], broken:
     names, place = np.unique(labels, return_inverse=True)
     parts = {name: replace(each, group=place, groups=len(names)) for name, each in samples.items()}
     return broken(axis, column(names.tolist()), np.bincount(place, minlength=len(names)), parts)
-
-
-def drawings(samples: Mapping[str, Sample]) -> dict[str, Grid]:
-    """The confusion table of up to thirty classes, and the calibration of probabilities."""
-    tables = {}
-    classes, probabilities = samples.get("classes"), samples.get("probabilities")
-    if isinstance(classes, Classes) and len(classes.names) <= _MOST_CLASSES:
-        cells = {f"as {name}": classes.table[:, c] for c, name in enumerate(classes.names)}
-        tables["confusion"] = Grid({"class": np.array(classes.names, dtype=object), **cells})
-    if isinstance(probabilities, Columns) and probabilities.n:
-        confidence, gap, share = calibration(probabilities)
-        tables["calibration"] = Grid({"confidence": confidence, "gap": gap, "share": share})
-    return tables

@@ -24,6 +24,7 @@ from graphgauge.core.options import confidence_level, nan_policy, whole_number
 from graphgauge.core.registry import select
 from graphgauge.core.types import Floats, Ints
 from graphgauge.prediction import breakdowns
+from graphgauge.prediction.figure import drawings
 from graphgauge.prediction.inputs import TASKS, Rules, Task, read
 from graphgauge.prediction.metrics import brier_scores, log_losses
 from graphgauge.prediction.sample import Sample
@@ -134,7 +135,7 @@ def evaluate(
         skipped=measured.skipped,
         per_item=Items("item", kept if names is None else names, dict(_values(samples)), cluster=units["cluster"]),
         materials={**samples, "ids": names, "train_ids": seen},
-        drawings=lambda: breakdowns.drawings(samples),
+        drawings=lambda: drawings(samples),
     )
 
 

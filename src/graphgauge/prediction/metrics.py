@@ -255,21 +255,24 @@ _gap = partial(
 @_gap("ece", formula="Σ_b share_b |accuracy_b − confidence_b|")
 def ece(sample: Columns) -> Estimate:
     """Mean gap between confidence and accuracy over bins of equal width (Guo et al. 2017)."""
-    return estimate(sample, lambda part: _binned(part, lambda gaps, shares: float(gaps @ shares)))
+    return estimate(sample, lambda part: _binned(part, lambda gaps, shares: gaps @ shares))
 
 
 @_gap("mce", formula="max_b |accuracy_b − confidence_b|")
 def mce(sample: Columns) -> Estimate:
     """Largest gap between confidence and accuracy over bins of equal width."""
-    return estimate(sample, lambda part: _binned(part, lambda gaps, shares: float(gaps.max())))
+    return estimate(sample, lambda part: _binned(part, lambda gaps, shares: gaps.max()))
 
 
-def _binned(part: Columns, summary: Callable[[Floats, Floats], float]) -> Statistic:
-    return Statistic(summary(*calibration(part)[1:]), part.n, np.nan, 0.0) if part.n else NOTHING
+def _binned(part: Columns, summary: Callable[[Floats, Floats], Any]) -> Statistic:
+    if not part.n:
+        return NOTHING
+    confidence, accuracy, share = calibration(part)
+    return Statistic(float(summary(np.abs(accuracy - confidence), share)), part.n, np.nan, 0.0)
 
 
 def calibration(part: Columns) -> tuple[Floats, Floats, Floats]:
-    """Confidence, |accuracy − confidence| and share of the items of each bin that has any.
+    """Mean confidence, accuracy and share of the items of each bin that has any.
 
     Of two classes the probability of the positive one against how often it is true; of more the largest probability
     against how often its class is true. Bins contain their upper ends.
@@ -279,7 +282,7 @@ def calibration(part: Columns) -> tuple[Floats, Floats, Floats]:
     place = np.clip(np.ceil(confidence * part.bins).astype(np.int64) - 1, 0, part.bins - 1)
     size, sure, true = (np.bincount(place, part.amounts * each, part.bins) for each in (1.0, confidence, right))
     kept = size > 0
-    return sure[kept] / size[kept], np.abs(true[kept] - sure[kept]) / size[kept], size[kept] / size.sum()
+    return sure[kept] / size[kept], true[kept] / size[kept], size[kept] / size.sum()
 
 
 # ---- targets
