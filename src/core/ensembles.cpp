@@ -79,55 +79,6 @@ GRAPHGAUGE_CLONES void sort_and_score(const std::vector<Pair>& network, double* 
   score_lanes(sorted, y, count, away, apart);
 }
 
-template <class T>
-GRAPHGAUGE_INLINE void rank(const T* y, const T* members, i64 cells, i64 count, i32* below, i32* equal) {
-  for (i64 cell = 0; cell < cells; cell++, members += count) {
-    const T truth = y[cell];
-    i32 less = 0, same = 0;
-    for (i64 k = 0; k < count; k++) less += members[k] < truth, same += members[k] == truth;
-    below[cell] = less, equal[cell] = same;
-  }
-}
-GRAPHGAUGE_CLONES void rank_cells(const float* y, const float* members, i64 cells, i64 count, i32* below, i32* equal) {
-  rank(y, members, cells, count, below, equal);
-}
-GRAPHGAUGE_CLONES void rank_cells(const double* y, const double* members, i64 cells, i64 count, i32* below,
-                                  i32* equal) {
-  rank(y, members, cells, count, below, equal);
-}
-
-// high + low += value, for numbers beside each other.
-template <class T>
-GRAPHGAUGE_INLINE void add_beside(double* __restrict high, double* __restrict low, const T* values, i64 width) {
-  for (i64 i = 0; i < width; i++) {
-    const double value = double(values[i]), sum = high[i] + value, part = sum - high[i];
-    low[i] += (high[i] - (sum - part)) + (value - part);
-    high[i] = sum;
-  }
-}
-
-template <class T>
-GRAPHGAUGE_INLINE void mean(const T* members, i64 cells, i64 count, double* means) {
-  constexpr i64 BESIDE = 8;
-  for (i64 cell = 0; cell < cells; cell++, members += count) {
-    double high[BESIDE] = {}, low[BESIDE] = {};
-    const i64 whole = count / BESIDE * BESIDE;
-    for (i64 k = 0; k < whole; k += BESIDE) add_beside(high, low, members + k, BESIDE);
-    add_beside(high, low, members + whole, count - whole);
-    for (i64 half = BESIDE / 2; half > 0; half /= 2) {
-      add_beside(high, low, high + half, half);
-      for (i64 i = 0; i < half; i++) low[i] += low[i + half];
-    }
-    means[cell] = (high[0] + low[0]) / double(count);
-  }
-}
-GRAPHGAUGE_CLONES void mean_cells(const float* members, i64 cells, i64 count, double* means) {
-  mean(members, cells, count, means);
-}
-GRAPHGAUGE_CLONES void mean_cells(const double* members, i64 cells, i64 count, double* means) {
-  mean(members, cells, count, means);
-}
-
 // f(first cell, number of cells) for chunks of cells.
 template <class F>
 void in_chunks(i64 cells, int threads, F&& f) {
@@ -185,19 +136,6 @@ GRAPHGAUGE_CLONES void bins_of(const Forecasts<double>& of, i64 cell, i64 width,
 }
 
 }  // namespace
-
-template <class T>
-void member_means(const T* members, i64 cells, i64 count, double* means, int threads) {
-  in_chunks(cells, threads,
-            [&](i64 first, i64 some) { mean_cells(members + first * count, some, count, means + first); });
-}
-
-template <class T>
-void member_ranks(const T* y, const T* members, i64 cells, i64 count, i32* below, i32* equal, int threads) {
-  in_chunks(cells, threads, [&](i64 first, i64 some) {
-    rank_cells(y + first, members + first * count, some, count, below + first, equal + first);
-  });
-}
 
 template <class T>
 void member_scores(const T* y, const T* members, i64 cells, i64 count, const MemberScores& to, int threads) {
@@ -266,8 +204,6 @@ void add_positions(const Forecasts<T>& of, const Grid& grid, const double* edges
 }
 
 #define GRAPHGAUGE_FLOATS(T)                                                                                    \
-  template void member_means<T>(const T*, i64, i64, double*, int);                                              \
-  template void member_ranks<T>(const T*, const T*, i64, i64, i32*, i32*, int);                                 \
   template void member_scores<T>(const T*, const T*, i64, i64, const MemberScores&, int);                       \
   template void add_positions<T>(const Forecasts<T>&, const Grid&, const double*, i64, i64*, i32*, int);
 GRAPHGAUGE_FLOATS(float)

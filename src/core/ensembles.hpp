@@ -11,15 +11,7 @@ template <class T>
 void add_positions(const Forecasts<T>& of, const Grid& grid, const double* edges, i64 count, i64* by_horizon,
                    i32* by_node, int threads);
 
-// Members are (cell, member), `count` of each cell. Their mean, which does not depend on their order.
-template <class T>
-void member_means(const T* members, i64 cells, i64 count, double* means, int threads);
-
-// How many members are below each truth, and how many equal it.
-template <class T>
-void member_ranks(const T* y, const T* members, i64 cells, i64 count, i32* below, i32* equal, int threads);
-
-// Of each cell: the mean distance of a member to the truth, the sum of the distances of all pairs of members, and the
+// Members are (cell, member), `count` of each cell. Of each cell: the mean distance of a member to the truth, the sum of the distances of all pairs of members, and the
 // sorted members at `places`, interpolated between two of them: (place, cell).
 struct MemberScores {
   double *away, *apart;

@@ -245,8 +245,6 @@ CALLED = {
     "error_sums": forecast,
     "grouped_sums": grouped,
     "positions": positions,
-    "member_ranks": ensemble,
-    "member_means": lambda rng: {"members": ensemble(rng)["members"]},
     "member_scores": lambda rng: ensemble(rng) | {"places": rng.random(length(rng))},
     "topological_order": dag,
     "compelled_edges": dag,

@@ -233,20 +233,15 @@ def test_positions_of_what_is_no_number():
     ("cells", "count"), [(0, 2), (1, 2), (5, 3), (300, 10), (17, 50), (300, 64), (3, 257), (2, 1500)]
 )
 def test_ensembles(cells, count, dtype, threads):
-    """Against the definitions: sorted members, distances of all pairs, counts."""
+    """Against the definitions: sorted members, distances of all pairs."""
     rng = np.random.default_rng(count)
     members = rng.choice([-0.0, 0.0, 1.5, *rng.standard_normal(count)], (cells, count)).astype(dtype)
     y = rng.choice([0.0, 1.5, 0.3], cells).astype(dtype)
     members.flags.writeable = y.flags.writeable = False
     places = np.array([0.0, count - 1, (count - 1) / 3, count / 2 - 0.5])
     away, apart, quantiles = _core.member_scores(y, members, places, threads=threads)
-    below, equal = _core.member_ranks(y, members, threads=threads)
-    means = _core.member_means(members, threads=threads)
     for cell in range(cells):
         truth, own = float(y[cell]), sorted(members[cell].tolist())
-        assert means[cell] == float(sum(map(Fraction, own))) / count
-        assert below[cell] == sum(member < truth for member in own)
-        assert equal[cell] == own.count(truth)
         assert away[cell] == pytest.approx(sum(abs(member - truth) for member in own) / count, rel=1e-14, abs=1e-300)
         pairs = np.abs(np.subtract.outer(own, own)).sum() / 2
         assert apart[cell] == pytest.approx(pairs, rel=1e-12, abs=1e-12)
@@ -264,7 +259,6 @@ def test_ensembles_show_what_is_no_number(dtype):
         wide = np.concatenate([members, np.ones((4, count - 5), dtype)], axis=1)
         away, *_ = _core.member_scores(np.zeros(4, dtype), wide, np.zeros(0))
         assert np.isfinite(away).tolist() == [True, False, False, True]
-        assert np.isfinite(_core.member_means(wide)).tolist() == [True, False, False, True]
 
 
 def test_refusals_of_ensembles():
@@ -278,7 +272,5 @@ def test_refusals_of_ensembles():
     ):
         with pytest.raises(ValueError, match=message):
             _core.member_scores(*arguments)
-    with pytest.raises(ValueError, match="differ in length"):
-        _core.member_ranks(y[:2].copy(), members)
     with pytest.raises(TypeError):
         _core.member_scores(y, members.astype("f4"), none)

@@ -76,24 +76,6 @@ nb::tuple positions(const In<T, 3>& y, const In<T, 3>& mean, const In<T, 3>& std
 }
 
 template <class T>
-nb::object means(const In<T, 2>& members, int threads) {
-  const i64 cells = i64(members.shape(0)), count = i64(members.shape(1));
-  Out<double> found({cells});
-  compute([&] { member_means(members.data(), cells, count, found.data(), threads); });
-  return found.array();
-}
-
-template <class T>
-nb::tuple ranks(const In<T, 1>& y, const In<T, 2>& members, int threads) {
-  const i64 cells = i64(members.shape(0)), count = i64(members.shape(1));
-  require(i64(y.shape(0)) == cells, "y and members differ in length");
-  require(count < INT32_MAX, "a cell has more than 2**31 - 1 members");
-  Out<i32> below({cells}), equal({cells});
-  compute([&] { member_ranks(y.data(), members.data(), cells, count, below.data(), equal.data(), threads); });
-  return nb::make_tuple(below.array(), equal.array());
-}
-
-template <class T>
 nb::tuple scores(const In<T, 1>& y, const In<T, 2>& members, const In<double, 1>& places, int threads) {
   const i64 cells = i64(members.shape(0)), count = i64(members.shape(1)), place_count = i64(places.shape(0));
   require(i64(y.shape(0)) == cells, "y and members differ in length");
@@ -125,8 +107,6 @@ void bind_forecast(nb::module_& module) {
                "first"_a, "length"_a, "node_length"_a, "threads"_a = 1);
     module.def("positions", &positions<T>, "y"_a, "mean"_a, "std"_a, "mask"_a.none(), "edges"_a, "first"_a, "length"_a,
                "threads"_a = 1);
-    module.def("member_means", &means<T>, "members"_a, "threads"_a = 1);
-    module.def("member_ranks", &ranks<T>, "y"_a, "members"_a, "threads"_a = 1);
     module.def("member_scores", &scores<T>, "y"_a, "members"_a, "places"_a, "threads"_a = 1);
   });
   module.def("grouped_sums", &by_group, "values"_a, "group"_a, "groups"_a);

@@ -65,8 +65,10 @@ def _tables(at: Ints, span: Span, by_block: Floats, by_horizon: Floats, by_node:
 def _ranks(part: Sample) -> tuple[Ints, Ints, int]:
     """The first and the last rank that each truth may have, and their number."""
     if part.members is not None:
-        less, equal = _core.member_ranks(part.y, part.members, threads=threads_for(part.members.size))
-        return less.astype(np.int64), (less + equal).astype(np.int64), part.members.shape[1] + 1
+        count = part.members.shape[1]
+        greater, equal, *_ = _core.rank_counts(part.y, part.members, threads=threads_for(part.members.size))
+        highest = count - greater.astype(np.int64)
+        return highest - equal, highest, count + 1
     score = (part.y.astype(np.float64) - part.mean) / part.std
     place = np.searchsorted(gaussian_edges(), score)
     return place, place, _GAUSSIAN

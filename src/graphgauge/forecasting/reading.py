@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge import _core
 from graphgauge.core.arrays import as_labels, is_tensor
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import number
-from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray
 from graphgauge.forecasting.labelled import AXES, CHANNEL, WIDER
 
@@ -174,10 +172,7 @@ def point_of(arrays: Mapping[str, Any], levels: tuple[float, ...]) -> tuple[Any,
         return np.ascontiguousarray(arrays["quantiles"][..., middle]), "the median"
     if "samples" in arrays:
         members = arrays["samples"]
-        cells = members.reshape(-1, members.shape[-1])
-        return _core.member_means(cells, threads=threads_for(cells.size)).reshape(
-            members.shape[:-1]
-        ), "the members' mean"
+        return members.mean(axis=-1, dtype=np.float64), "the members' mean"
     return None, "none"
 
 
