@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from graphgauge import _core
+from graphgauge.core.arrays import sorted_unique
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.recovery.counts import Counts
@@ -57,6 +58,11 @@ class Pair:
 
     # ---- what counts
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all cells count."""
+        return self.sources is None and not self.missing
+
     def counted(self, cells: Ints) -> Ints:
         """Those of the cells that start at one of the sources."""
         return cells if self.sources is None else cells[self.sources[cells // max(self.d, 1)]]
@@ -81,15 +87,17 @@ class Pair:
         """The cells of true (0) or predicted (1) arrows that count, in order."""
         layer, cut = ((self.truth, NOT_ZERO), (self.prediction, self.cut))[side]
         cells = layer[lag].cells(cut)
-        return cells[self.allowed(cells, lag)]
+        return cells if self.is_whole else cells[self.allowed(cells, lag)]
 
     def edges(self, lag: int = 0) -> tuple[Ints, AnyArray]:
         """The keys at which one of the graphs has an edge that counts, in order, and its kinds in both, (2, keys)."""
         sides = self.truth[lag].pairs(NOT_ZERO), self.prediction[lag].pairs(self.cut)
-        keys = np.union1d(sides[0][0], sides[1][0])
+        keys = sorted_unique(np.append(sides[0][0], sides[1][0]))
         kinds = np.full((2, len(keys)), int(Kind.NONE))
         for row, (own, each) in zip(kinds, sides, strict=True):
             row[np.searchsorted(keys, own)] = each
+        if self.is_whole:
+            return keys, kinds
         there, back = self.ways(keys, lag)
         kinds = np.where(there, np.where(back, kinds, _FORWARD[kinds]), np.where(back, _BACKWARD[kinds], Kind.NONE))
         held = kinds.any(0)
@@ -114,8 +122,8 @@ class Pair:
 
     def _tables(self, lag: int) -> AnyArray:
         truth, prediction = self.truth[lag], self.prediction[lag]
-        whole = self.sources is None and not self.missing and not truth.late and self.d > 1
-        if whole and prediction.matrix is not None and not truth.is_open:
+        dense = prediction.matrix is not None and not truth.is_open and not truth.late and self.d > 1
+        if dense and self.is_whole:
             return self._plain_tables(truth, prediction)
         keys, kinds = self.edges(lag)
         pairs, cells = self.units(lag)

@@ -40,16 +40,15 @@ class Ranked(NamedTuple):
 def ranked(pair: Pair, lag: int = 0) -> Ranked:
     """The scores of one layer."""
     layer, true, none = pair.prediction[lag], pair.arrows(0, lag), np.empty(0)
-    whole = pair.sources is None and not pair.missing
     if layer.matrix is None and layer.scores is None:
         cells, scores = layer.arrows.cells, pair.cut.scores(layer.arrows.weights)
         positive, there = np.zeros(len(true), scores.dtype), is_among(cells, true)
         positive[there] = scores[np.searchsorted(cells, true[there])]
-        every = scores if whole else scores[pair.allowed(cells, lag)]
+        every = scores if pair.is_whole else scores[pair.allowed(cells, lag)]
         pairs, alone = pair.units(lag)
         return Ranked(positive, every, none, 2 * pairs + alone - len(every))
     every = (layer.scores if layer.scores is not None else pair.cut.scores(layer.weights)).ravel()
-    if whole:
+    if pair.is_whole:
         return Ranked(every[true], every, none if layer.late else every[:: pair.d + 1])
     cells = np.arange(pair.d**2)
     held = pair.allowed(cells, lag) & (layer.late | (cells % (pair.d + 1) != 0))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric, require_shape
+from graphgauge.core.arrays import as_numeric, require_shape, sorted_unique
 from graphgauge.core.errors import InputError, UnknownNameError
 from graphgauge.core.grid import Grid
 from graphgauge.core.registry import find
@@ -309,7 +309,7 @@ def scores_of(compared: tuple[Pair, ...]) -> Floats:
     """The finite scores in order, or evenly spaced ones if there are many."""
     parts = [ranked(pair, lag) for pair in compared for lag in pair.lags]
     some = [part.counted[:: max(1, part.every.size // _LOOKED_AT)].astype(np.float64) for part in parts]
-    found: Floats = np.unique(np.concatenate([*some, np.zeros(int(any(part.zeros for part in parts)))]))
+    found: Floats = sorted_unique(np.concatenate([*some, np.zeros(int(any(part.zeros for part in parts)))]))
     # Below 0, cells that are not stored would be edges.
     found = found[np.isfinite(found) & (found >= (0 if any(part.zeros for part in parts) else -np.inf))]
     return found[np.linspace(0, len(found) - 1, _POINTS).astype(np.int64)] if len(found) > _POINTS else found

@@ -51,8 +51,8 @@ class Cut(NamedTuple):
 
     def above(self, weights: AnyArray) -> Mask:
         """Which weights are edges; NaN is none."""
-        chosen: Mask = self.scores(weights) > self.threshold
-        return chosen
+        chosen: Mask = weights > self.threshold
+        return chosen | (weights < -self.threshold) if self.absolute else chosen
 
     def scores(self, weights: AnyArray) -> AnyArray:
         """The weights as scores: larger is more of an edge."""
