@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
+from graphgauge import forecasting, prediction, ranking
 from graphgauge.cli.app import cli
 from graphgauge.core.door import doors
 from graphgauge.core.errors import OptionError, UnknownNameError
@@ -53,6 +55,37 @@ def test_unknown_names_and_those_of_other_families_are_refused():
         evaluate([1], protocol="bench-c")
     with pytest.raises(OptionError, match=r"'other' is a protocol of recovery, not of toy"):
         protocol("toy", "other")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "shape", "words"),
+    [
+        (
+            "ogbl-collab",
+            (5, 3),
+            "ogbl-collab takes pos_scores (n,) and one pool of negatives for all, neg_scores (m,), and",
+        ),
+        ("ogbl-citation2", 3, "ogbl-citation2 takes pos_scores (n,) and the negatives of each, neg_scores (n, k), and"),
+        (
+            "fb15k-237",
+            (5, 3),
+            "fb15k-237 takes triples: the triples, and a model or embeddings (Queries.from_triples), and",
+        ),
+    ],
+)
+def test_data_of_another_form_are_refused_with_those_that_take_them(protocol, shape, words):
+    with pytest.raises(OptionError) as refusal:
+        ranking.evaluate(np.arange(5.0), np.zeros(shape), protocol=protocol)
+    assert str(refusal.value).startswith(words)
+    fitting = "'ogbl-ppa', 'ogbl-collab'" if shape == 3 else "'ogbl-citation2', 'tgbl-wiki'"
+    assert f"Of this form are {fitting}" in str(refusal.value)
+
+
+def test_what_a_protocol_needs_is_said_with_its_name():
+    with pytest.raises(OptionError, match=r"ogbg-molhiv: roc_auc needs scores\. It takes scores \(n, tasks\)"):
+        prediction.evaluate([0, 1, 1], [0, 1, 0], protocol="ogbg-molhiv")
+    with pytest.raises(OptionError, match="m4: mase needs scaled. It takes a series per node, and the training series"):
+        forecasting.evaluate(np.ones((9, 2)), np.ones((9, 2)), axes=("time", "node"), protocol="m4")
 
 
 def test_the_command_lists_them():

@@ -25,7 +25,8 @@ class Protocol(Struct, frozen=True):
     """How some benchmarks are evaluated.
 
     `options` are fixed arguments, `doors` the doors of the family that take the data of these benchmarks, and `source`
-    the evaluator whose values are reproduced.
+    the evaluator whose values are reproduced. `form` says what it takes; `dimensions` are those of arguments, 0
+    of those that are not given.
     """
 
     names: tuple[str, ...]
@@ -34,6 +35,8 @@ class Protocol(Struct, frozen=True):
     source: str
     options: dict[str, Any]
     doors: tuple[str, ...] = ("",)
+    form: str = ""
+    dimensions: dict[str, int] = {}
 
 
 @cache
@@ -73,7 +76,13 @@ def under_protocols(family: str) -> Callable[[Callable[P, Evaluation]], Callable
             defaults = {each: signature.parameters[each].default for each in names}
             passed = {**dict(zip(names, args, strict=False)), **kwargs}
             _require_free(row, str(name), passed, defaults)
-            evaluation = function(*args, **{**kwargs, **row.options})
+            _require_form(row, str(name), passed)
+            try:
+                evaluation = function(*args, **{**kwargs, **row.options})
+            except OptionError as error:
+                if str(error).startswith(tuple(row.options.get("metrics", ()))):  # that the input does not allow
+                    raise OptionError(f"{name}: {error.what}", fix=f"It takes {row.form}." if row.form else error.fix) from None
+                raise
             evaluation.options["protocol"] = str(name)
             return evaluation
 
@@ -89,6 +98,28 @@ def _require_free(row: Protocol, name: str, passed: Mapping[str, Any], defaults:
         if value is not None and not _equal(value, fixed) and not _equal(value, defaults.get(option)):
             what = f"{option} is {value!r:.60}, and the protocol {name} has {fixed!r:.60}"
             raise OptionError(what, fix=f"Leave out {option}= or protocol=.").about(option)
+
+
+def _require_form(row: Protocol, name: str, passed: Mapping[str, Any]) -> None:
+    """Refuse arguments of other dimensions than the protocol's, with those that take them."""
+    for argument, wanted in row.dimensions.items():
+        found = _dimensions(passed.get(argument))
+        if found != wanted and not (passed.get(argument) is None and wanted):
+            others = [
+                f"{other.names[0]!r}"
+                for other in protocols()
+                if other.family == row.family and other.dimensions.get(argument) == found
+            ]
+            fix = f"Of this form {'is' if len(others) == 1 else 'are'} {', '.join(others)}." if others else None
+            what = f"{name} takes {row.form}, and {argument} has {found} dimension{'s' if found != 1 else ''}"
+            raise OptionError(what, fix=fix).about("protocol")
+
+
+def _dimensions(value: Any) -> int:
+    """The number of dimensions of an array or of nested lists; 0 of None."""
+    if isinstance(value, list | tuple) and len(value):
+        return 1 + _dimensions(value[0])
+    return int(getattr(value, "ndim", 0))
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -64,6 +64,7 @@ LISTS = Door(
         *_ABOUT,
     ),
     options=(_K, _TIES, _MINUS_INF, NAN),
+    common=(METRICS, CONFIDENCE, PROTOCOL),
     example="graphgauge ranking lists --scores scores.npy --labels labels.npy --queries queries.npy",
 )
 
