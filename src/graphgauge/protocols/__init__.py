@@ -81,7 +81,8 @@ def under_protocols(family: str) -> Callable[[Callable[P, Evaluation]], Callable
                 evaluation = function(*args, **{**kwargs, **row.options})
             except OptionError as error:
                 if str(error).startswith(tuple(row.options.get("metrics", ()))):  # that the input does not allow
-                    raise OptionError(f"{name}: {error.what}", fix=f"It takes {row.form}." if row.form else error.fix) from None
+                    fix = f"It takes {row.form}." if row.form else error.fix
+                    raise OptionError(f"{name}: {error.what}", fix=fix) from None
                 raise
             evaluation.options["protocol"] = str(name)
             return evaluation
