@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -13,16 +12,16 @@ import click
 from graphgauge.cli.command import DEBUG, QUIET, files_then_words, flag
 from graphgauge.core.content import content_of
 from graphgauge.core.disk import dump_json, write_text
-from graphgauge.core.door import METRICS, Door, Option, in_words
+from graphgauge.core.door import METRICS, Door, Option, Texts, in_words
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation, Run
 from graphgauge.core.files import refuse_result, result_path
 from graphgauge.core.gate import Gate, GateOutcome
 from graphgauge.core.number import plain
-from graphgauge.core.progress import Progress
 from graphgauge.core.registry import DEFAULT, find
 from graphgauge.core.sealed import encode
 from graphgauge.core.view import numbers_grid, text
+from graphgauge.study import ci
 
 # Whose run it is.
 RUN = (
@@ -35,11 +34,16 @@ FORMAT = Option("format", Literal["table", "json", "csv", "markdown", "latex"], 
 FIGURE = Option("figure", Path | None, None, "Draw it (.svg, .png, .pdf).")
 GATES = Option(
     "gates",
-    tuple[str, ...],
+    Texts,
     (),
     "Exit with 1 unless it holds. KEY.low and KEY.high are the interval, KEY[AXIS=LABEL] is a group and KEY[AXIS] all "
     "of them; chance can stand for NUMBER. Repeatable.",
     shown="'KEY >= NUMBER'",
+)
+# Gates for machines that build and test.
+CI = (
+    Option("junit", Path | None, None, "Write the gates as a test suite (JUnit XML)."),
+    Option("summary", Path | None, None, "Write the gates in Markdown, for a pull request."),
 )
 # Endings that promise another format than JSON.
 _NOT_JSON = (".html", ".htm", ".svg", ".png", ".pdf", ".csv", ".md", ".tex", ".txt")
@@ -85,7 +89,14 @@ class Output:
 
     def finish(self, evaluation: Evaluation, *more: Callable[[], object]) -> None:
         """Write all files, also those that `more` writes, print, and check the gates."""
-        evaluation.gates, undecided = self._checked(evaluation)
+        outcomes: list[GateOutcome] = []
+        refusal: InputError | None = None
+        for gate in self.gates:
+            try:
+                outcomes.append(gate.check(evaluation))
+            except InputError as error:  # told after everything was written
+                refusal = refusal or error
+        evaluation.gates = tuple(outcomes)
         kept = evaluation.__copy__()
         kept.per_item = evaluation.per_item if self.keep_items else None
         files: list[Callable[[], object]] = list(more)
@@ -95,11 +106,11 @@ class Output:
         files_then_words(files, lambda: click.echo(self.words(evaluation), nl=False))
         if self.path is not None and not self.quiet:
             click.echo(f"wrote {self.path}", err=True)
-        for outcome in evaluation.gates:
+        for outcome in outcomes:
             click.echo(str(outcome), err=True)
-        if undecided is not None:
-            raise undecided
-        if not all(outcome.passed for outcome in evaluation.gates):
+        if refusal is not None:
+            raise refusal
+        if not all(outcome.passed for outcome in outcomes):
             raise click.exceptions.Exit(1)
 
     def words(self, evaluation: Evaluation) -> str:
@@ -112,15 +123,17 @@ class Output:
             return evaluation.to_grid().render(self.form)
         return in_words(self.door.fields, text(evaluation), flag, hints=True) + "\n"
 
-    def _checked(self, evaluation: Evaluation) -> tuple[tuple[GateOutcome, ...], InputError | None]:
-        """The outcomes of the gates, and why one could not be checked, if so."""
-        outcomes: list[GateOutcome] = []
-        for gate in self.gates:
-            try:
-                outcomes.append(gate.check(evaluation))
-            except InputError as error:
-                return tuple(outcomes), error
-        return tuple(outcomes), None
+
+def gate_files(gates: Sequence[GateOutcome], title: str, options: Mapping[str, Any]) -> list[Callable[[], object]]:
+    """What writes the files that `CI` asks for."""
+    pages = {"junit": ci.junit(gates), "summary": ci.summary(gates, title)}
+    return [partial(write_text, options[name], page) for name, page in pages.items() if options[name] is not None]
+
+
+def announce(gates: Sequence[GateOutcome]) -> None:
+    """Gates as annotations, in a step of GitHub Actions; it reads both streams."""
+    for line in ci.annotated(gates) if ci.on_github() else ():
+        click.echo(line, err=True)
 
 
 def run_of(options: Mapping[str, Any]) -> Run:
@@ -135,25 +148,6 @@ def _is_metric(key: str, family: str) -> bool:
     except LookupError:
         return False
     return True
-
-
-class Bar(Progress):
-    """Progress as one line of a terminal's stderr."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._shown = not quiet and sys.stderr.isatty()
-        self._quiet = quiet
-
-    def stage(self, name: str, done: int, total: int, detail: str = "") -> None:
-        if self._shown:
-            share = f"{100 * done // max(total, 1):3d} %"
-            click.echo(f"\r\x1b[2K{share}  {name}{f': {detail}' if detail else ''}"[:100], err=True, nl=False)
-            if done >= total:
-                click.echo("\r\x1b[2K", err=True, nl=False)
-
-    def say(self, text: str) -> None:
-        if not self._quiet:
-            click.echo(text, err=True)
 
 
 def _write_flat(path: Path, evaluation: Evaluation) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import click
 
 from graphgauge.cli.command import DEBUG, command, files_then_words, flag, refuse_replacing
-from graphgauge.core.door import CONFIDENCE, Option, in_words
+from graphgauge.core.door import CONFIDENCE, Option, Texts, in_words
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.scrub import clean
 
@@ -19,19 +19,10 @@ DIRECTION = Option("direction", Literal["higher", "lower"] | None, None, "Which 
 TRUTHS = Option("truths", Literal["same", "any"], "same", "Refuse results measured against different truths, or not.")
 # Which runs are read, and from which columns of tables.
 _RUNS = (
-    Option("only", tuple[str, ...], (), "This method, dataset or family alone. Repeatable.", shown="ROLE=NAME"),
+    Option("only", Texts, (), "This method, dataset or family alone. Repeatable.", shown="ROLE=NAME"),
+    Option("columns", Texts, (), "Columns of tables: method, dataset, seed, metric, value, …", shown="ROLE=COLUMN,…"),
     Option(
-        "columns",
-        tuple[str, ...],
-        (),
-        "Columns of tables: method, dataset, seed, metric, value, mean, std, n.",
-        shown="ROLE=COLUMN,…",
-    ),
-    Option(
-        "missing",
-        Literal["raise", "omit", "worst"],
-        "raise",
-        "Runs without a value are an error, or left out, or have the metric's worst value.",
+        "missing", Literal["raise", "omit", "worst"], "raise", "Runs without a value: an error, left out, or worst."
     ),
     TRUTHS,
 )
@@ -43,16 +34,16 @@ _OUTPUT = (
     DEBUG,
 )
 _AGGREGATE = (
-    Option("metric", tuple[str, ...], (), "Metrics; by default the headlines.", shown="KEY,…"),
+    Option("metric", Texts, (), "Metrics; by default the headlines.", shown="KEY,…"),
     Option("all", bool, False, "All metrics."),
     CONFIDENCE,
-    Option("direction", tuple[str, ...], (), "Which is better, if no name says it.", shown="KEY=higher"),
+    Option("direction", Texts, (), "Which is better, if no name says it.", shown="KEY=higher"),
 )
 _STYLE = (
     Option("marks", Literal["best", "tests", "none"], "best", "Mark the best mean, or what is as good, or nothing."),
     Option("digits", int | None, None, "Digits after the point.", 0, 15),
     Option("percent", bool, False, "Numbers times 100."),
-    Option("order", tuple[str, ...], (), "Methods that come first.", shown="NAME,…"),
+    Option("order", Texts, (), "Methods that come first.", shown="NAME,…"),
 )
 _COMPARE = (
     Option("metric", str | None, None, "The metric; not needed if there is only one.", shown="KEY"),
@@ -66,8 +57,8 @@ _COMPARE = (
     CONFIDENCE,
 )
 _AUDIT = (
-    Option("only", tuple[str, ...], (), "Run this check alone. Repeatable.", shown="CHECK"),
-    Option("ignore", tuple[str, ...], (), "Leave out the findings of a check. Repeatable.", shown="CHECK"),
+    Option("only", Texts, (), "Run this check alone. Repeatable.", shown="CHECK"),
+    Option("ignore", Texts, (), "Leave out the findings of a check. Repeatable.", shown="CHECK"),
     Option("fail_on", Literal["note", "warning", "error", "never"], "error", "Exit with 1 at this severity or worse."),
     Option("explain", str | None, None, "Show the page of a check and exit.", shown="CHECK"),
     Option("format", Literal["text", "json", "csv", "markdown", "latex"], "text", "Format of stdout."),
@@ -82,7 +73,7 @@ _REPORT = (
 _WORDS = ("missing", "truths", "design", "over", "direction", "datasets")
 
 
-def _aggregate(results: tuple[str, ...], **options: Any) -> None:
+def _aggregate(results: Texts, **options: Any) -> None:
     """Mean and standard deviation over runs, with intervals, as a table.
 
     RESULTS are result files or folders of them, flat metrics_DATASET_SEED.json, or tables (.csv, .parquet, .json). The
@@ -101,7 +92,7 @@ def _aggregate(results: tuple[str, ...], **options: Any) -> None:
     _finish(table, options, {each.name: options[each.name] for each in _STYLE if options[each.name] != each.default})
 
 
-def _compare(results: tuple[str, ...], **options: Any) -> None:
+def _compare(results: Texts, **options: Any) -> None:
     """Which method is better by a metric, by how much, and how sure that is.
 
     RESULTS are result files or folders of them, flat metrics_DATASET_SEED.json, or tables (.csv, .parquet, .json).
@@ -113,7 +104,7 @@ def _compare(results: tuple[str, ...], **options: Any) -> None:
     _finish(compare(_chosen(results, options), **asked), options)
 
 
-def _chosen(results: tuple[str, ...], options: Mapping[str, Any]) -> Any:
+def _chosen(results: Texts, options: Mapping[str, Any]) -> Any:
     """The runs in these files and folders, those of `--only` if it names some; no output may replace one of them."""
     from graphgauge.stats.reading import read_runs
 
@@ -183,7 +174,7 @@ def _closing(severities: list[str]) -> str:
     return f"{', '.join(said)}: `graphgauge audit --explain CHECK` says more." if said else "Nothing found."
 
 
-def _report(results: tuple[str, ...], output: Path, title: str | None, **options: Any) -> None:
+def _report(results: Texts, output: Path, title: str | None, **options: Any) -> None:
     """Write one page from folders of results or result files: who leads, gates, findings, figures, every run.
 
     The page is one file that needs no network. Code and files named in results are not imported or opened.

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from graphgauge.cli.command import DEBUG, QUIET, command
-from graphgauge.cli.watch import first, watching
+from graphgauge.cli.command import DEBUG, QUIET, command, files_then_words
+from graphgauge.cli.output import CI, announce, gate_files
+from graphgauge.cli.progress import first, watching
 from graphgauge.core.door import Option
 from graphgauge.core.errors import MissingExtraError, OptionError
 from graphgauge.core.scrub import clean
@@ -30,8 +31,7 @@ _RUN = (
     _JOBS,
     Option("dry", bool, False, "Show what would run and which code it would import, and exit."),
     Option("rehash", bool, False, "Read every input again, even if size and time are unchanged."),
-    Option("junit", Path | None, None, "Write the gates as a test suite (JUnit XML)."),
-    Option("summary", Path | None, None, "Write the gates in Markdown, for a pull request."),
+    *CI,
     QUIET,
     DEBUG,
 )
@@ -58,29 +58,22 @@ def _init(families: tuple[str, ...], output: Path, force: bool, **options: Any) 
     click.echo(f"wrote {output}; fill it in, then: graphgauge run {output}", err=True)
 
 
-def _run(study: str, quiet: bool, dry: bool, junit: Path | None, summary: Path | None, **options: Any) -> None:
+def _run(study: str, quiet: bool, dry: bool, **options: Any) -> None:
     """Evaluate everything in STUDY (a study.toml) that is not up to date, compare, and check its gates.
 
     After an interruption, the next run resumes where this one stopped. On GitHub Actions gates that do not pass become
     annotations.
     """
-    from graphgauge.core.disk import write_text
-    from graphgauge.study import ci
     from graphgauge.study import run as run_study
 
+    asked = {name: options[name] for name in ("only", "jobs", "rehash", "debug")}
     with watching(quiet, dry) as watch:
-        outcome = run_study(study, **options, on_plan=watch.planned, on_done=watch.finished)
+        outcome = run_study(study, **asked, on_plan=watch.planned, on_done=watch.finished)
     if dry:
         return
     gates = outcome.judgement.gates if outcome.judgement is not None else ()
-    if junit is not None:
-        write_text(junit, ci.junit(gates))
-    if summary is not None:
-        write_text(summary, ci.summary(gates, outcome.study.name))
-    for line in _told(outcome):
-        click.echo(clean(line, 500))
-    for line in ci.annotated(gates) if ci.on_github() else ():
-        click.echo(line, err=True)  # GitHub reads both streams
+    files_then_words(gate_files(gates, outcome.study.name, options), lambda: _say(_told(outcome)))
+    announce(gates)
     raise click.exceptions.Exit(outcome.exit_code)
 
 
@@ -132,8 +125,7 @@ def _verify(subject: str, trust_code: bool, jobs: int | None, format: str, quiet
     else:
         others = [f"computed with other versions: {each}" for each in verdict.versions]
         differences = first(list(map(str, verdict.differences)), "differences; --format json has all", _MOST)
-        for line in (*others, *differences, str(verdict)):
-            click.echo(clean(line, 500))
+        _say((*others, *differences, str(verdict)))
     if not verdict:
         raise click.exceptions.Exit(1)
 
@@ -148,10 +140,14 @@ def _demo(output: Path, jobs: int | None, debug: bool) -> None:
     with watching() as watch:
         outcome = run_study(study, jobs=jobs, debug=debug, on_plan=watch.planned, on_done=watch.finished)
     page = _page(outcome.study.results, output / "report.html")
-    for line in _told(outcome):
-        click.echo(clean(line, 500))
+    _say(_told(outcome))
     click.echo(f"study: {study}\n{page}\nnext: graphgauge verify {study}")
     raise click.exceptions.Exit(outcome.exit_code)
+
+
+def _say(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(clean(line, 500))
 
 
 def _page(results: Path, path: Path) -> str:

@@ -33,6 +33,8 @@ from graphgauge.core.options import confidence_level, number, whole_number
 
 # Kinds of inputs that `io` reads. Another kind is the "module:function" of a family that makes a value of a path.
 KINDS = ("array", "ragged", "set", "table", "labels", "lines", "json", "items", "file", "folder", "code")
+# The type of an option that is repeated, or has commas.
+Texts = tuple[str, ...]
 # The default of an option that has to be given.
 REQUIRED = NODEFAULT
 

@@ -1,4 +1,4 @@
-"""The plan and the progress of a study on stderr."""
+"""What a command says while it works: one line on a terminal, and the plan of a study."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from graphgauge.core.progress import Progress
 from graphgauge.core.scrub import clean
 
 if TYPE_CHECKING:
@@ -23,22 +24,52 @@ MOST = 8
 _PATIENCE = 2.0
 
 
-class Watch:
-    """What to show of a run while it goes on."""
+class Bar(Progress):
+    """Progress as one line of a terminal's stderr, with the time that is left."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self._name, self._begun, self._line = "", time.perf_counter(), False
+
+    def stage(self, name: str, done: int, total: int, detail: str = "") -> None:
+        if name != self._name:
+            self._name, self._begun = name, time.perf_counter()
+        spent = time.perf_counter() - self._begun
+        if done >= total:
+            self.clear()
+        elif not self.quiet and sys.stderr.isatty() and spent > _PATIENCE:
+            left = f", about {duration(spent / done * (total - done))} left" if done else ""
+            text = f"{100 * done // total:3d} %  {name}{left}{f' · {detail}' if detail else ''}"
+            click.echo(f"\r\x1b[2K{clean(text, 100)}", err=True, nl=False)
+            self._line = True
+
+    def clear(self) -> None:
+        """Remove the line."""
+        if self._line:
+            click.echo("\r\x1b[2K", err=True, nl=False)
+        self._line = False
+
+    def say(self, text: str) -> None:
+        if not self.quiet:
+            click.echo(clean(text), err=True)
+
+
+class Watch(Bar):
+    """What to show of a study while it runs."""
 
     def __init__(self, quiet: bool, dry: bool) -> None:
-        self._quiet, self._dry = quiet, dry
-        self._total, self._done, self._failed = 0, 0, 0
-        self._begun, self._line = time.perf_counter(), False
+        super().__init__(quiet)
+        self._dry, self._total, self._done, self._failed = dry, 0, 0, 0
+        self._started = time.perf_counter()
 
     def planned(self, study: Study, plan: Plan) -> bool:
         """Say what there is to do; whether to do it. Code that is imported is always named."""
         from graphgauge.study.runner import missing_files
 
-        self._total, self._begun = len(plan.to_run), time.perf_counter()
+        self._total, self._started = len(plan.to_run), time.perf_counter()
         waiting = [item for item, _ in plan.to_run]
         lines = [f"imports {name}" for name in dict.fromkeys(name for item in waiting for name in item.request.code())]
-        if self._dry or not self._quiet:
+        if self._dry or not self.quiet:
             left = f", {len(plan.left_out):,} left out" if plan.left_out else ""
             share = f" ({plan.jobs} processes, {plan.threads} threads each)" if waiting else ""
             lines.append(f"{study.name}: {len(plan.current):,} up to date, {len(waiting):,} to run{left}{share}")
@@ -50,23 +81,16 @@ class Watch:
         return not self._dry
 
     def finished(self, done: Done) -> None:
-        """Say how far it is, on a terminal, once it has taken a while."""
+        """Say how far it is."""
         self._done += 1
         self._failed += done.status == "failed"
-        spent = time.perf_counter() - self._begun
-        if self._quiet or not sys.stderr.isatty() or spent < _PATIENCE:
-            return
-        left = spent / self._done * (self._total - self._done)
-        failed = f", {self._failed:,} failed" if self._failed else ""
-        text = f"{self._done:,} of {self._total:,}{failed}, about {duration(left)} left · {clean(done.item.label, 60)}"
-        click.echo(f"\r\x1b[2K{text}", err=True, nl=False)
-        self._line = True
+        failed = f"{self._failed:,} failed, " if self._failed else ""
+        self.stage(f"{self._total:,} evaluations", self._done, self._total, f"{failed}{done.item.label}")
 
     def close(self) -> None:
-        if self._line:
-            click.echo("\r\x1b[2K", err=True, nl=False)
-        if self._done and not self._quiet:
-            click.echo(f"{self._done:,} evaluated in {duration(time.perf_counter() - self._begun)}", err=True)
+        self.clear()
+        if self._done:
+            self.say(f"{self._done:,} evaluated in {duration(time.perf_counter() - self._started)}")
 
 
 @contextmanager
