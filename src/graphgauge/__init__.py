@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import TYPE_CHECKING, Any
 
 from graphgauge._version import __version__
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
     from graphgauge.core.result import Interval, Reference, Result
     from graphgauge.core.threads import threads
     from graphgauge.io.request import evaluate_files
-
-if sys.version_info < (3, 12):
-    import graphgauge.core.forked  # noqa: F401, for its effect on forks
 
 # Names of the package with the modules that have them.
 _NAMES = {

@@ -85,7 +85,7 @@ def test_a_pull_request(repository: Path, name: str) -> None:
     failed = name == "worse"
     assert len(done) == 3
     assert done[-1].returncode == int(failed), done[-1].stderr
-    lines = done[-1].stdout.splitlines()
+    lines = done[-1].stderr.splitlines()
     assert len([line for line in lines if line.startswith("::error")]) == 2 * failed
     assert len([line for line in lines if line.startswith("::notice")]) == 1
     suite = ET.parse(repository / "gate.xml").getroot().find("testsuite")

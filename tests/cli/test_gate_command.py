@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(("name", "code"), [("better", 0), ("equal", 0), ("worse", 1)])
 def test_a_checkpoint_in_ci(folder: Path, tmp_path: Path, name: str, code: int) -> None:
     files = [tmp_path / each for each in ("gate.json", "junit.xml", "summary.md", "change.svg")]
-    flags = [word for file in files for word in ("-o", file)]
+    flags = [word for pair in zip(("-o", "--junit", "--summary", "--figure"), files, strict=True) for word in pair]
     done = graphgauge(
         "gate",
         f"{name}.json",
@@ -67,7 +67,7 @@ def test_a_checkpoint_in_ci(folder: Path, tmp_path: Path, name: str, code: int) 
     assert suite is not None
     assert (suite.get("tests"), suite.get("failures")) == ("3", str(2 * code))
     assert next(case.get("name") for case in suite) == "mrr not worse by more than 0.02"
-    notes = [line for line in done.stdout.splitlines() if line.startswith("::")]
+    notes = [line for line in done.stderr.splitlines() if line.startswith("::")]
     assert [note.partition(" ")[0] for note in notes] == ["::error"] * (2 * code) + ["::notice"]
     assert not code or "90 %25 interval" in notes[0]
     assert ("2 of 3 gates did not pass" if code else "All 3 gates hold") in files[2].read_text()
@@ -112,18 +112,19 @@ def test_undecided_fails_unless_asked(folder: Path) -> None:
     ]
     done = graphgauge(*words, cwd=folder)
     assert (done.returncode, "it is undecided whether mrr is worse" in done.stdout) == (1, True)
-    done = graphgauge(*words, "--undecided", "pass", "--annotate", cwd=folder)
-    assert (done.returncode, "::notice " in done.stdout) == (0, True)
+    done = graphgauge(*words, "--undecided", "pass", cwd=folder, GITHUB_ACTIONS="true")
+    assert (done.returncode, "::notice " in done.stderr) == (0, True)
 
 
 def test_names_from_files_give_no_commands_to_github(folder: Path, tmp_path: Path) -> None:
     name = "a,b::c%0A%25\n::error::x.json"
     (tmp_path / name).write_bytes((folder / "main.json").read_bytes())
     (tmp_path / "main.items.npz").write_bytes((folder / "main.items.npz").read_bytes())
-    done = graphgauge("gate", name, "--gate", "mrr > 0.9", "--annotate", "-o", "s.md", "-o", "j.xml", cwd=tmp_path)
+    files = ("--summary", "s.md", "--junit", "j.xml")
+    done = graphgauge("gate", name, "--gate", "mrr > 0.9", *files, cwd=tmp_path, GITHUB_ACTIONS="true")
     assert done.returncode == 1
-    assert [line for line in done.stdout.splitlines() if line.startswith("::")] == [
-        line for line in done.stdout.splitlines() if line.startswith("::error title=")
+    assert [line for line in done.stderr.splitlines() if line.startswith("::")] == [
+        line for line in done.stderr.splitlines() if line.startswith("::error title=")
     ]
     assert "\n::error" not in (tmp_path / "s.md").read_text()
     ET.parse(tmp_path / "j.xml")

@@ -28,7 +28,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def test_the_demo_says_who_leads_in_few_words(demo):
     folder, said = demo
     assert len(said) <= DEMO
-    for family in ("ranking", "recovery", "forecasting", "generation", "explanation", "evolution"):
+    for family in ("ranking", "recovery", "forecasting", "generation", "explanation", "evolution", "prediction"):
         assert f"{family} on " in said
     assert (folder / "report.html").stat().st_size <= PAGE
     data = [path for path in folder.rglob("*") if path.is_file() and "results" not in path.parts]

@@ -67,9 +67,8 @@ def _gate(new: str, against: str | None, **options: Any) -> None:
     tests = [test(new, against, metric=key, margin=loss, **asked) for key, loss in limits.items()]
     gates = [_outcome(each, options["undecided"]) for each in tests]
     gates += [each.check(load(new, items=False)) for each in required]
-    numbers = encode(
-        GatesFile(gates=gates, receipt={"new": new, "against": against, "tests": list(map(asdict, tests))})
-    )
+    receipt = {"new": new, "against": against, "tests": list(map(asdict, tests))}
+    numbers = encode(GatesFile(gates=gates, receipt=receipt))
     files = gate_files(gates, new, options)
     files += [] if options["output"] is None else [partial(write_text, options["output"], numbers)]
     files += [] if options["figure"] is None else [partial(gate_figure, tests, options["figure"])]

@@ -12,6 +12,7 @@ import click
 from graphgauge.cli.command import DEBUG, command, files_then_words, flag, refuse_replacing
 from graphgauge.core.door import CONFIDENCE, Option, Texts, in_words
 from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.number import plural
 from graphgauge.core.scrub import clean
 
 _RESULTS = click.Argument(["results"], nargs=-1, required=True, type=click.Path())
@@ -21,9 +22,7 @@ TRUTHS = Option("truths", Literal["same", "any"], "same", "Refuse results measur
 _RUNS = (
     Option("only", Texts, (), "This method, dataset or family alone. Repeatable.", shown="ROLE=NAME"),
     Option("columns", Texts, (), "Columns of tables: method, dataset, seed, metric, value, …", shown="ROLE=COLUMN,…"),
-    Option(
-        "missing", Literal["raise", "omit", "worst"], "raise", "Runs without a value: an error, left out, or worst."
-    ),
+    Option("missing", Literal["raise", "omit", "worst"], "raise", "Without a value: an error, left out, or worst."),
     TRUTHS,
 )
 # What becomes of the table.
@@ -169,8 +168,8 @@ def _audit(path: str | None, explain: str | None, fail_on: str, format: str, **o
 
 
 def _closing(severities: list[str]) -> str:
-    counts = [(name, severities.count(name)) for name in ("error", "warning", "note")]
-    said = [f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts if count]
+    counts = {name: severities.count(name) for name in ("error", "warning", "note")}
+    said = [plural(count, name) for name, count in counts.items() if count]
     return f"{', '.join(said)}: `graphgauge audit --explain CHECK` says more." if said else "Nothing found."
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats, Ints
+from graphgauge.core.types import Floats, Ints
 from graphgauge.demo import SEEDS, Demo
 from graphgauge.evolution import Log
 
@@ -31,27 +32,23 @@ def _anchors(condition: str, degrees: Floats) -> Ints:
 
 def _write(folder: Path) -> None:
     place = folder / "evolution"
-    log = Log(place)
-    classes = np.arange(_NODES) % _CLASSES
-    for condition in DEMO.methods:
-        for seed in SEEDS:
-            draw = np.random.default_rng(seed)
-            weight = draw.pareto(2.0, _NODES) + 0.5
-            odds = np.outer(weight, weight) * np.where(classes[:, None] == classes, 0.015, 0.002)
-            edges = np.argwhere(np.triu(draw.random(odds.shape) < odds, 1))
-            points = draw.normal(0, 0.15, (_NODES, 6)) + 0.3 * np.eye(_CLASSES, 6)[classes]
-            graph = np.zeros(odds.shape)
-            graph[edges[:, 0], edges[:, 1]] = graph[edges[:, 1], edges[:, 0]] = 1
+    log, classes = Log(place), np.arange(_NODES) % _CLASSES
+    for condition, seed in product(DEMO.methods, SEEDS):
+        draw = np.random.default_rng(seed)
+        weight = draw.pareto(2.0, _NODES) + 0.5
+        odds = np.outer(weight, weight) * np.where(classes[:, None] == classes, 0.015, 0.002)
+        graph = np.triu(draw.random(odds.shape) < odds, 1).astype(float)
+        edges, graph = np.argwhere(graph), graph + graph.T
+        points = _smoothed(draw.normal(0, 0.15, (_NODES, 6)) + 0.3 * np.eye(_CLASSES, 6)[classes], graph)
+        log.begin(condition, seed, edges=edges, embeddings=points)
+        for cycle in range(_CYCLES):
+            anchors = draw.choice(_anchors(condition, graph.sum(axis=0)), _BIRTHS)
+            pairs = np.sort(np.stack([draw.integers(0, _NODES, _BIRTHS), anchors], axis=1))
+            births = np.unique(pairs[(pairs[:, 0] < pairs[:, 1]) & (graph[pairs[:, 0], pairs[:, 1]] == 0)], axis=0)
+            graph[births[:, 0], births[:, 1]] = graph[births[:, 1], births[:, 0]] = 1
             points = _smoothed(points, graph)
-            log.begin(condition, seed, edges=edges, embeddings=points)
-            for cycle in range(_CYCLES):
-                pool = _anchors(condition, graph.sum(axis=0))
-                pairs = np.sort(np.stack([draw.integers(0, _NODES, _BIRTHS), draw.choice(pool, _BIRTHS)], axis=1))
-                births = np.unique(pairs[(pairs[:, 0] < pairs[:, 1]) & (graph[pairs[:, 0], pairs[:, 1]] == 0)], axis=0)
-                graph[births[:, 0], births[:, 1]] = graph[births[:, 1], births[:, 0]] = 1
-                points = _smoothed(points, graph)
-                if cycle == log.next_cycle(condition, seed):  # an earlier demo in this folder has written the same
-                    log.append(condition, seed, cycle, embeddings=points, new_edges=births)
+            if cycle == log.next_cycle(condition, seed):  # an earlier demo in this folder has written the same
+                log.append(condition, seed, cycle, embeddings=points, new_edges=births)
     np.save(place / "labels.npy", classes)
 
 

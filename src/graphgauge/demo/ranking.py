@@ -17,12 +17,11 @@ def _write(folder: Path) -> None:
         community, weight = draw.integers(0, _COMMUNITIES, _NODES), draw.pareto(2.5, _NODES) + 0.5
         odds = np.outer(weight, weight) * np.where(community[:, None] == community, 0.09, 0.003)
         linked = np.triu(draw.random(odds.shape) < odds, 1)
-        edges = draw.permutation(np.argwhere(linked))
+        source, target = draw.permutation(np.argwhere(linked))[:_HIDDEN].T
         linked |= linked.T | np.eye(_NODES, dtype=bool)
-        (source, target), seen = edges[:_HIDDEN].T, edges[_HIDDEN:]
         negatives = np.stack([draw.choice(np.flatnonzero(~linked[u]), _NEGATIVES, replace=False) for u in source])
-        graph = np.zeros(odds.shape)
-        graph[seen[:, 0], seen[:, 1]] = graph[seen[:, 1], seen[:, 0]] = 1
+        graph = linked - np.eye(_NODES)
+        graph[source, target] = graph[target, source] = 0
 
         values, vectors = np.linalg.eigh(graph)
         top = np.argsort(-np.abs(values))[:6]

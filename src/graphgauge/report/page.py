@@ -19,7 +19,7 @@ from graphgauge.core.finding import SEVERITIES, Finding
 from graphgauge.core.gate import GateOutcome
 from graphgauge.core.grid import Grid
 from graphgauge.core.markup import html_text
-from graphgauge.core.number import shown
+from graphgauge.core.number import plural, shown
 from graphgauge.core.result import ARROWS
 from graphgauge.core.scrub import clean
 from graphgauge.report.figures import figures
@@ -120,7 +120,7 @@ def answer(
     compared = [each for each in found if each.second is not None]
     ahead = sum(each.is_ahead for each in compared)
     if not compared:
-        said = f"{_count(runs, 'result')}, and no two methods to compare"
+        said = f"{plural(runs, 'result')}, and no two methods to compare"
     elif len(compared) == 1:
         one = compared[0]
         lead = "is significantly ahead of" if one.is_ahead else "leads, not significantly, over"
@@ -129,11 +129,11 @@ def answer(
         said = f"One method is significantly ahead of the next in {ahead} of {len(compared)} comparisons"
     missed = sum(not gate.passed for gate in gates)
     if gates:
-        said += f"; {_count(missed, 'gate')} of {len(gates)} did not pass" if missed else f"; {_all(len(gates))}"
+        said += f"; {plural(missed, 'gate')} of {len(gates)} did not pass" if missed else f"; {_all(len(gates))}"
     if failed:
-        said += f"; {_count(failed, 'file')} failed or cannot be read"
+        said += f"; {plural(failed, 'file')} failed or cannot be read"
     wrong = sum(each.severity == "error" and not each.ignored for each in findings)
-    said += f"; {_count(wrong, 'finding')} say that numbers are wrong" if wrong > 1 else ""
+    said += f"; {plural(wrong, 'finding')} say that numbers are wrong" if wrong > 1 else ""
     said += "; one finding says that numbers are wrong" if wrong == 1 else ""
     return said + "."
 
@@ -242,10 +242,6 @@ def _skipped(evaluations: Sequence[Evaluation]) -> list[tuple[str, str, int]]:
             place = (f"{each.family}: {key}", why)
             counts[place] = counts.get(place, 0) + 1
     return [(key, why, count) for (key, why), count in counts.items()][:_MOST]
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _all(gates: int) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from graphgauge.core.gate import GateOutcome
 from graphgauge.core.markup import markdown_text
+from graphgauge.core.number import plural
 from graphgauge.core.scrub import clean
 
 _LONGEST = 2000
@@ -31,7 +32,7 @@ def words(outcome: GateOutcome) -> str:
 def conclusion(outcomes: Sequence[GateOutcome]) -> str:
     """All outcomes in a sentence."""
     missed = sum(not outcome.passed for outcome in outcomes)
-    total = f"{len(outcomes):,} gate{'s' if len(outcomes) != 1 else ''}"
+    total = plural(len(outcomes), "gate")
     if missed:
         return f"{missed:,} of {total} did not pass."
     return "The gate holds." if len(outcomes) == 1 else f"All {total} hold." if outcomes else "There are no gates."
@@ -55,8 +56,8 @@ def junit(outcomes: Sequence[GateOutcome]) -> str:
 def summary(outcomes: Sequence[GateOutcome], title: str) -> str:
     """A summary for a pull request, what failed first."""
     ranked = sorted(outcomes, key=lambda outcome: outcome.passed)
-    rows = [f"| {_sign(each)} | {_cell(titled(each))} | {_cell(words(each))} |" for each in ranked]
-    head = [f"### {_cell(title)}: {conclusion(outcomes)}", ""]
+    rows = [f"| {_sign(each)} | {markdown_text(titled(each))} | {markdown_text(words(each))} |" for each in ranked]
+    head = [f"### {markdown_text(title)}: {conclusion(outcomes)}", ""]
     return "\n".join([*head, *(["| | gate | |", "|---|---|---|"] if rows else []), *rows]) + "\n"
 
 
@@ -73,10 +74,6 @@ def annotated(outcomes: Sequence[GateOutcome]) -> list[str]:
 
 def _sign(outcome: GateOutcome) -> str:
     return {"passed": "✅", "failed": "❌", "undecided": "❔"}[outcome.verdict] + " " + outcome.verdict
-
-
-def _cell(text: str) -> str:
-    return markdown_text(text)
 
 
 def _data(text: str) -> str:

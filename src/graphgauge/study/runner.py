@@ -51,7 +51,7 @@ class Outcome:
 
 
 def run(
-    path: str | Path,
+    path: str | Path | Study,
     *,
     only: str | None = None,
     jobs: int | None = None,
@@ -65,7 +65,7 @@ def run(
     Parameters
     ----------
     path
-        The study, a TOML file.
+        The study, a TOML file, or what `read_study` made of one.
     only
         A pattern of evaluations, such as `ranking/*`.
     jobs
@@ -105,22 +105,8 @@ def run(
     >>> outcome.failed, outcome.exit_code
     ((), 0)
     """
-    study = read_study(path)
+    study = path if isinstance(path, Study) else read_study(path)
     _require_baselines(study)
-    return execute(study, only=only, jobs=jobs, rehash=rehash, debug=debug, on_plan=on_plan, on_done=on_done)
-
-
-def execute(
-    study: Study,
-    *,
-    only: str | None = None,
-    jobs: int | None = None,
-    rehash: bool = False,
-    debug: bool = False,
-    on_plan: Callable[[Study, Plan], bool] = lambda study, plan: True,
-    on_done: Callable[[Done], None] = lambda done: None,
-) -> Outcome:
-    """Run a study that was read; the options are those of `run`."""
     with sole_writer(study.results):
         refuse_foreign(study)
         sweep(study)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,12 +15,13 @@ from graphgauge.core.disk import read_json
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.files import is_result, save
 from graphgauge.core.gate import Gate
+from graphgauge.core.number import plural
 from graphgauge.core.sealed import read, root_of
 from graphgauge.io.request import Request
 from graphgauge.study.model import Study
 from graphgauge.study.parse import read_study
 from graphgauge.study.pool import Done
-from graphgauge.study.runner import Plan, execute
+from graphgauge.study.runner import Plan, run
 from graphgauge.study.same import Difference, Tree, differences
 
 
@@ -40,7 +42,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return not self.differences
 
     def __str__(self) -> str:
-        count = f"{self.files:,} file{'s' if self.files != 1 else ''}"
+        count = plural(self.files, "file")
         if self:
             return (
                 f"holds: {count} follow from {self.subject} (SHA-256 {self.hash[:16]}…) and these inputs, in this "
@@ -112,13 +114,8 @@ def verify(
         raise InputError("no such folder", where=str(study.results), fix=f"Run `graphgauge run {path}` first.")
     with tempfile.TemporaryDirectory(prefix="graphgauge-verify-") as folder:
         again = replace(study, results=Path(folder))
-        outcome = execute(again, jobs=jobs, on_plan=on_plan, on_done=on_done)
-        old, new = Tree(study.results), Tree(again.results)
-        found = tuple(differences(old, new))
-        del outcome
-        return Verdict(
-            subject=target.name, hash=study.hash, files=len(old.files), differences=found, versions=_others(old)
-        )
+        run(again, jobs=jobs, on_plan=on_plan, on_done=on_done)
+        return _compared(target.name, study.hash, Tree(study.results), Tree(again.results))
 
 
 def _of_result(path: Path, trust_code: bool) -> Verdict:
@@ -145,8 +142,12 @@ def _of_result(path: Path, trust_code: bool) -> Verdict:
         old, new = Tree(path.parent), Tree(Path(folder))
         own = {path.name, *(side.name for side in content.side_files)}
         old.files = {name: each for name, each in old.files.items() if name in own}
-        found = tuple(differences(old, new))
-        return Verdict(subject=path.name, hash=content.root, files=len(own), differences=found, versions=_others(old))
+        return _compared(path.name, content.root, old, new)
+
+
+def _compared(subject: str, digest: str, old: Tree, new: Tree) -> Verdict:
+    found = tuple(differences(old, new))
+    return Verdict(subject=subject, hash=digest, files=len(old.files), differences=found, versions=_others(old))
 
 
 def _require_trust(code: tuple[str, ...], trust_code: bool) -> None:
@@ -160,18 +161,8 @@ def _others(old: Tree) -> tuple[str, ...]:
     now = versions()
     found: dict[str, None] = {}
     for name in old.files:
-        content = old.json(name) if name.endswith(".json") and _readable(old, name) else None
-        receipt = content.get("receipt") if isinstance(content, dict) else None
-        stated = receipt.get("versions") if isinstance(receipt, dict) else None
-        for library, version in stated.items() if isinstance(stated, dict) else ():
-            if now.get(library) != version:
+        with suppress(InputError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            stated = dict(old.json(name)["receipt"]["versions"]) if name.endswith(".json") else {}
+            for library, version in stated.items() - now.items():
                 found[f"{library} {version}, and now {now.get(library, 'none')}"] = None
     return tuple(found)
-
-
-def _readable(tree: Tree, name: str) -> bool:
-    try:
-        tree.json(name)
-    except (InputError, ValueError, RecursionError, OSError):
-        return False
-    return True
