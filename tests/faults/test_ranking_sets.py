@@ -16,7 +16,7 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.queries import Queries
-from graphgauge.ranking.recommender import recommend
+from graphgauge.ranking import recommend
 
 assert graphgauge.ranking.metrics
 

@@ -11,8 +11,8 @@ from graphgauge.ranking.queries import Queries
 
 if TYPE_CHECKING:
     from graphgauge.ranking.beyond import Catalog
+    from graphgauge.ranking.entities import recommend
     from graphgauge.ranking.negative_sampling import Negatives, negatives
-    from graphgauge.ranking.recommender import recommend
     from graphgauge.ranking.state import BinnedAUC, RankingState
     from graphgauge.ranking.until import evaluate_until
 
@@ -24,7 +24,7 @@ _LATER = {
     "RankingState": "state",
     "evaluate_until": "until",
     "negatives": "negative_sampling",
-    "recommend": "recommender",
+    "recommend": "entities",
 }
 
 __all__ = [

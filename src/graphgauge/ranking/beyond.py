@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,13 @@ from graphgauge.core.options import whole_number
 from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
 from graphgauge.core.types import AnyArray, Floats, Ints
-from graphgauge.kernels.tally import distinct
 from graphgauge.ranking import errors
+from graphgauge.ranking.cells import distinct, runs_of
 from graphgauge.ranking.samples import Sample
-from graphgauge.ranking.tops import TopItems
 
 _FIT = "The catalogue's arrays have one row per item, and items are numbered from 0."
+# What may be known of items, and the shapes of these arrays.
+_PARTS: dict[str, tuple[None, ...]] = {"popularity": (None,), "categories": (None,), "embeddings": (None, None)}
 # Sums over two sets of entries of the lists, given by their weights, query by query.
 Similarity = Callable[[Floats, Floats], Floats]
 
@@ -49,21 +50,21 @@ class Catalog:
     embeddings: Any = None
 
     def __post_init__(self) -> None:
-        arrays: dict[str, AnyArray] = {}
-        if self.popularity is not None:
-            arrays["popularity"] = as_numeric(self.popularity, "popularity").astype(np.float64)
-            require_shape(arrays["popularity"], (None,), "popularity", _FIT)
-        if self.categories is not None:
-            arrays["categories"] = np.unique(as_labels(self.categories, "categories"), return_inverse=True)[1]
-        if self.embeddings is not None:
-            arrays["embeddings"] = as_numeric(self.embeddings, "embeddings").astype(np.float64)
-            require_shape(arrays["embeddings"], (None, None), "embeddings", _FIT)
-        for name, values in arrays.items():
+        lengths = set() if self.size is None else {self.size}
+        for name, shape in _PARTS.items():
+            given = getattr(self, name)
+            if given is None:
+                continue
+            if name == "categories":
+                values: AnyArray = np.unique(as_labels(given, name), return_inverse=True)[1]
+            else:
+                values = as_numeric(given, name).astype(np.float64)
+            require_shape(values, shape, name, _FIT)
             refuse_nan(values, name, fix="Every item needs a value.")
             object.__setattr__(self, name, values)
+            lengths.add(len(values))
         if self.popularity is not None and (not np.isfinite(self.popularity).all() or (self.popularity < 0).any()):
             raise InputError("popularity must be finite and at least 0", where="popularity")
-        lengths = {len(values) for values in arrays.values()} | ({self.size} if self.size is not None else set())
         if not lengths:
             raise OptionError("a catalogue needs its size", fix="Pass size=, popularity=, categories= or embeddings=.")
         if len(lengths) > 1:
@@ -75,7 +76,7 @@ class Catalog:
         """A catalogue that is `given` as it is, or as a dictionary of its parts; of `items` items, if that is known."""
         if given is None:
             return None
-        if isinstance(given, Mapping) and {*given} <= {"size", "popularity", "categories", "embeddings"}:
+        if isinstance(given, Mapping) and {*given} <= {"size", *_PARTS}:
             given = cls(**given)
         if not isinstance(given, Catalog):
             fix = "Pass ranking.Catalog(size=, popularity=, categories=, embeddings=)."
@@ -92,8 +93,7 @@ class Catalog:
     @property
     def samples(self) -> list[str]:
         """The names of the samples that metrics need: the lists alone, or with something of the catalogue."""
-        parts = ("popularity", "categories", "embeddings")
-        return ["recommended", *(name for name in parts if getattr(self, name) is not None)]
+        return ["recommended", *(name for name in _PARTS if getattr(self, name) is not None)]
 
     @property
     def metrics(self) -> list[str]:
@@ -120,54 +120,60 @@ class Catalog:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Recommended(Sample):
-    """The first `kept` items of each query; queries without right answers, too."""
+    """The first `kept` items of each query, with all that tie for the last place; also of queries without right ones.
 
-    top: TopItems
+    Item i is in a run of `length` equal scores after `start` better candidates of its `query`, at any of the places of
+    the run with the same probability. `candidates` are those of each query.
+    """
+
+    query: Ints
+    item: Ints
+    start: Ints
+    length: Ints
+    candidates: Ints
     catalog: Catalog
     kept: int
 
     @classmethod
-    def of(cls, top: TopItems, catalog: Catalog, kept: int) -> Recommended:
-        beyond = top.item[top.item >= catalog.items]
+    def of(cls, query: Ints, item: Ints, start: Ints, length: Ints, **about: Any) -> Recommended:
+        beyond, items = item[item >= about["catalog"].items], about["catalog"].items
         if len(beyond):
-            raise InputError(f"item {beyond[0]} in a catalogue of {catalog.items} items", where="catalog", fix=_FIT)
-        queries = len(top.candidates)
-        return cls(
-            ties="expected",
-            count=np.ones(queries),
-            items=np.ones(queries, np.int64),
-            group=None,
-            groups=1,
-            cluster=None,
-            over="queries",
-            unit="query",
-            top=top,
-            catalog=catalog,
-            kept=kept,
-        )
+            raise InputError(f"item {beyond[0]} in a catalogue of {items} items", where="catalog", fix=_FIT)
+        one = np.ones(len(about["candidates"]), np.int64)
+        about |= {"ties": "expected", "count": one.astype(float), "items": one}
+        return cls(query=query, item=item, start=start, length=length, **about)
+
+    @classmethod
+    def placed(cls, query: Ints, item: Ints, score: Floats, **about: Any) -> Recommended:
+        """From entries that include all candidates of the first places: those that can be among them."""
+        order = np.lexsort((item, -score, query))
+        query, item = query[order], item[order]
+        run, _, size, start = runs_of(query, score[order])
+        near = start[run] < about["kept"]
+        return cls.of(query[near], item[near], start[run][near], size[run][near], **about)
 
     @property
     def queries(self) -> int:
-        return len(self.top.candidates)
+        return len(self.candidates)
 
     def places(self, k: int) -> Floats:
         """The probability of each item to be among the first k of its query."""
         if k > self.kept and self.queries:
             raise OptionError(f"only the first {self.kept} items are known", fix="Ask for a smaller k.")
-        share: Floats = np.clip(k - self.top.start, 0, self.top.length) / self.top.length
+        share: Floats = np.clip(k - self.start, 0, self.length) / self.length
         return share
 
     def shown(self, k: int) -> Ints:
         """How many items each query's list has."""
-        return np.minimum(self.top.candidates, k)
+        return np.minimum(self.candidates, k)
 
     def by_item(self, values: Floats) -> Floats:
         """The sum of one value per entry for each item of the catalogue, in an order that is not that of queries."""
-        order = np.lexsort((values, self.top.item))
-        return np.bincount(self.top.item[order], values[order], self.catalog.items).astype(np.float64)
+        order = np.lexsort((values, self.item))
+        return np.bincount(self.item[order], values[order], self.catalog.items).astype(np.float64)
 
     def by_query(self, values: Floats) -> Floats:
-        return np.bincount(self.top.query, values, self.queries).astype(np.float64)
+        return np.bincount(self.query, values, self.queries).astype(np.float64)
 
     def of_all_lists(self, value: float) -> Estimate:
         return Estimate(np.array([value if self.queries else np.nan]), self.n, reason="no queries")
@@ -175,7 +181,7 @@ class Recommended(Sample):
     def mean_of_items(self, values: Floats, k: int) -> Estimate:
         """The mean over queries of the mean over their first k items."""
         known = values[np.isfinite(values)]
-        sums = self.by_query(self.places(k) * np.where(np.isfinite(values), values, 0.0)[self.top.item])
+        sums = self.by_query(self.places(k) * np.where(np.isfinite(values), values, 0.0)[self.item])
         ends = float(known.min(initial=0.0 if not len(known) else known[0])), float(known.max(initial=0.0))
         return self.estimate(sums / np.maximum(self.shown(k), 1), ends=ends)
 
@@ -185,11 +191,12 @@ class Recommended(Sample):
         Entries are certain, or tied at the cut, where m of b places are left: two of these are both in the list with
         probability m (m − 1) / (b (b − 1)).
         """
-        top, share = self.top, self.places(k)
+        share = self.places(k)
         certain, tied = (share == 1).astype(float), ((share > 0) & (share < 1)).astype(float)
         left, size = np.zeros(self.queries), np.ones(self.queries)
         at_cut = np.flatnonzero(tied)
-        left[top.query[at_cut]], size[top.query[at_cut]] = (k - top.start)[at_cut], top.length[at_cut]
+        cut = self.query[at_cut]
+        left[cut], size[cut] = (k - self.start)[at_cut], self.length[at_cut]
         both = left * (left - 1) / np.maximum(size * (size - 1), 1)
         within = similarity(certain, certain) - self.by_query(certain)
         across = 2 * (left / size) * similarity(certain, tied)
@@ -201,10 +208,8 @@ class Recommended(Sample):
         enough = pairs > 0
         values = np.where(enough, 1 - self.similar_pairs(k, similarity) / np.where(enough, pairs, 1.0), 0.0)
         # Equal items may round to slightly more or less.
-        ratio = self.ratio(
-            np.clip(values, 0.0, 2.0), enough.astype(float), ends=(0.0, largest), reason="no list has two items"
-        )
-        return replace(ratio, n=np.count_nonzero(enough, keepdims=True))
+        ratio = self.ratio(np.clip(values, 0.0, 2.0), enough.astype(float), ends=(0.0, largest))
+        return replace(ratio, n=np.count_nonzero(enough, keepdims=True), reason="no list has two items")
 
 
 # ---- chance: lists of as many items, drawn from the whole catalogue
@@ -224,8 +229,12 @@ def _random_overlap(sample: Recommended, *, k: int) -> Iterable[Reference]:
     return _level(float(1 - (root.sum() ** 2 - (root**2).sum()) / (queries * (queries - 1)) / sample.catalog.items))
 
 
-def _of_catalog(name: str, sample: Recommended, *, k: int) -> Iterable[Reference]:
-    return _level(float(np.mean(getattr(sample.catalog, name))))
+def _mean_popularity(sample: Recommended, *, k: int) -> Iterable[Reference]:
+    return _level(float(np.mean(sample.catalog.popularity)))
+
+
+def _mean_information(sample: Recommended, *, k: int) -> Iterable[Reference]:
+    return _level(float(np.mean(sample.catalog.information)))
 
 
 def _same_category(sample: Recommended, *, k: int) -> Iterable[Reference]:
@@ -251,6 +260,14 @@ _LAWS: dict[str, bool | Exempt] = {
 }
 
 
+_LISTS_ALIKE, _SAME_OR_NOT, _COSINE, _OF_SUM = (
+    {"similarity": "cosine of two lists"},
+    {"similarity": "1 within a category, else 0"},
+    {"similarity": "cosine of embeddings"},
+    {"probability": "popularity over its sum"},
+)
+
+
 def _of_items(
     key: str, needs: str, chance: Any, rules: Mapping[str, str] | None = None, **properties: Any
 ) -> Callable[[MetricFunction], Metric]:
@@ -272,15 +289,11 @@ def coverage_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     return sample.of_all_lists(float(-np.expm1(sample.by_item(missed)).mean()))
 
 
-@_of_items(
-    "gini@{k}",
-    "recommended",
-    NoChance("it depends on the number of lists"),
-    {"exposure": "the expected number of lists with an item, over the whole catalogue"},
-    direction="lower",
-    interval=_WHOLE,
-    reference="fleder2009",
-)
+_EXPOSURE = {"exposure": "the expected number of lists with an item, over the whole catalogue"}
+_BY_LISTS = NoChance("it depends on the number of lists")
+
+
+@_of_items("gini@{k}", "recommended", _BY_LISTS, _EXPOSURE, direction="lower", interval=_WHOLE, reference="fleder2009")
 def gini_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Gini coefficient of how often the items of the catalogue are among the first k: 0 if all are as often."""
     exposure = np.sort(sample.by_item(sample.places(k)))
@@ -290,68 +303,45 @@ def gini_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     return sample.of_all_lists(float(np.clip(value, 0.0, 1.0)))  # rounding of equal exposures
 
 
-@_of_items(
-    "personalization@{k}",
-    "recommended",
-    _random_overlap,
-    {"similarity": "cosine of two lists"},
-    reference="zhou2010",
-)
+@_of_items("personalization@{k}", "recommended", _random_overlap, _LISTS_ALIKE, reference="zhou2010")
 def personalization_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """1 − the mean share of items that the lists of two queries have in common, over all pairs of queries."""
     queries = sample.queries
     if queries < 2:
         return Estimate(np.array([np.nan]), sample.n, reason="needs two queries")
-    share = sample.places(k) / np.sqrt(np.maximum(sample.shown(k), 1))[sample.top.query]
-    shared, own = sample.by_query(share * sample.by_item(share)[sample.top.item]), sample.by_query(share**2)
+    share = sample.places(k) / np.sqrt(np.maximum(sample.shown(k), 1))[sample.query]
+    shared, own = sample.by_query(share * sample.by_item(share)[sample.item]), sample.by_query(share**2)
     mean = sample.estimate(np.clip(1 - (shared - own) / (queries - 1), 0.0, 1.0))
     assert mean.influence is not None
     # A query is in all of its pairs: the error of the mean over pairs is twice that of a mean over queries.
     return replace(mean, influence=2 * mean.influence)
 
 
-@_of_items(
-    "popularity@{k}",
-    "popularity",
-    partial(_of_catalog, "popularity"),
-    direction="lower",
-    bounds=(0, np.inf),
-    reference="abdollahpouri2019",
-)
+_ANY: dict[str, Any] = {"bounds": (0, np.inf)}
+
+
+@_of_items("popularity@{k}", "popularity", _mean_popularity, direction="lower", reference="abdollahpouri2019", **_ANY)
 def popularity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Mean popularity of a query's first k items, mean over queries (average recommendation popularity)."""
     return sample.mean_of_items(sample.catalog.popularity, k)
 
 
-@_of_items(
-    "novelty@{k}",
-    "popularity",
-    partial(_of_catalog, "information"),
-    {"probability": "popularity over its sum"},
-    bounds=(0, np.inf),
-    reference="zhou2010",
-)
+@_of_items("novelty@{k}", "popularity", _mean_information, _OF_SUM, reference="zhou2010", **_ANY)
 def novelty_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Mean self-information −log2 p of a query's first k items, p an item's share of all popularity."""
     values = sample.catalog.information
-    seen = sorted_unique(sample.top.item[sample.places(k) > 0])
+    seen = sorted_unique(sample.item[sample.places(k) > 0])
     if not np.isfinite(values[seen]).all():
         reason = "an item in the lists has popularity 0, and infinite self-information"
         return Estimate(np.array([np.nan]), sample.n, reason=reason)
     return sample.mean_of_items(values, k)
 
 
-@_of_items(
-    "diversity@{k}",
-    "categories",
-    _same_category,
-    {"similarity": "1 within a category, else 0"},
-    reference="ziegler2005",
-)
+@_of_items("diversity@{k}", "categories", _same_category, _SAME_OR_NOT, reference="ziegler2005")
 def diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Share of pairs of a query's first k items that are of different categories, mean over queries."""
-    query = sample.top.query
-    first, pair = distinct([query, sample.catalog.categories[sample.top.item]])
+    query = sample.query
+    first, pair = distinct([query, sample.catalog.categories[sample.item]])
 
     def similarity(one: Floats, other: Floats) -> Floats:
         together = np.bincount(pair, one, len(first)) * np.bincount(pair, other, len(first))
@@ -360,19 +350,12 @@ def diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     return sample.diversity(k, similarity, largest=1.0)
 
 
-@_of_items(
-    "embedding_diversity@{k}",
-    "embeddings",
-    _same_direction,
-    {"similarity": "cosine of embeddings"},
-    bounds=(0, 2),
-    reference="ziegler2005",
-)
+@_of_items("embedding_diversity@{k}", "embeddings", _same_direction, _COSINE, bounds=(0, 2), reference="ziegler2005")
 def embedding_diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """1 − the mean cosine of the embeddings of two of a query's first k items, mean over queries."""
     from scipy.sparse import csr_array
 
-    cells, shape = (sample.top.query, sample.top.item), (sample.queries, sample.catalog.items)
+    cells, shape = (sample.query, sample.item), (sample.queries, sample.catalog.items)
 
     def similarity(one: Floats, other: Floats) -> Floats:
         first, second = (

@@ -163,15 +163,12 @@ def seen_in_training(test_edges: Any, train_edges: Any) -> Evidence:
 def _through_inverse(test: Edges, train: Edges) -> Mask:
     """Which test triples are in training with head and tail exchanged, under an inverse relation."""
     seen = np.zeros(len(test), bool)
-    for relation in np.unique(test.relation):
-        pairs = train.take(train.relation == relation)
+    by_relation = {each: train.take(train.relation == each) for each in np.unique(train.relation).tolist()}
+    for relation, pairs in by_relation.items():
         mine = test.relation == relation
-        for other in np.unique(train.relation):
-            partner = train.take(train.relation == other)
-            as_partner = Edges(pairs.tail, np.full(len(pairs), other), pairs.head)
-            if other != relation and len(pairs) and as_partner.among(partner).mean() >= _INVERSE:
-                asked = test.take(mine)
-                seen[mine] |= Edges(asked.tail, np.full(len(asked), other), asked.head).among(partner)
+        for other, partner in by_relation.items() if mine.any() else ():
+            if other != relation and pairs.turned(other).among(partner).mean() >= _INVERSE:
+                seen[mine] |= test.take(mine).turned(other).among(partner)
     return seen
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Floats, Ints
 from graphgauge.core.errors import InputError
-from graphgauge.kernels.tally import distinct, numbered
+from graphgauge.ranking.cells import distinct, numbered
 from graphgauge.ranking.labels import Labels
 
 # How `Counts.negatives` describes one pool that all positives share.
@@ -110,6 +110,12 @@ class Counts:
         """One positive per query: negatives that score higher, negatives that score the same, candidates with it."""
         one = np.broadcast_to(np.int32(1), len(greater))
         return cls(greater, equal, one, np.broadcast_to(candidates, len(greater)), one, **parts)
+
+    @classmethod
+    def from_runs(cls, query: Ints, runs: Sequence[Any], candidates: Any, relevant: Any, **parts: Any) -> Counts:
+        """Queries with any number of positives; `runs` are above, beside and positives of each run of a query."""
+        above, beside, positives = runs
+        return cls(above, beside, positives, candidates, relevant, query, lists=True, **parts)
 
     def __len__(self) -> int:
         """The number of queries, a folded one as many as it stands for."""
@@ -289,6 +295,12 @@ class Counts:
         columns: dict[str, Any] = {name: arrays[name] for name in (*_RUNS, *_QUERIES)}
         columns |= {name: arrays.get(name) for name in ("owner", "grades", "count")}
         return cls(**columns, **facts, labels=Labels.from_arrays(arrays, len(arrays["candidates"]))).check()
+
+
+def arrays_of(arrays: Mapping[str, AnyArray], number: int) -> dict[str, AnyArray]:
+    """Those of one part of an archive, whose names begin with its number."""
+    prefix = f"{number}."
+    return {name.removeprefix(prefix): values for name, values in arrays.items() if name.startswith(prefix)}
 
 
 def stretches(start: Whole, size: Whole) -> Ints:

@@ -44,8 +44,7 @@ SCORES = Door(
         ),
         Input("mask", "Which cells of the negatives are used (true or false).", along=True),
         Input("negatives", "The negatives that were scored, of `ranking negatives`.", f"{_HERE}:read_negatives"),
-        _IDS,
-        *_ABOUT,
+        *(_IDS, *_ABOUT),
     ),
     options=(_K, _TIES, _MINUS_INF, NAN),
     common=(METRICS, CONFIDENCE, PROTOCOL),
@@ -75,10 +74,7 @@ TOPK = Door(
     inputs=(
         Input("indices", "Items, a row per query; −1 for empty places at the end.", required=True),
         Input("targets", "The right items of each query.", "set", required=True),
-        _KNOWN,
-        _CATALOG,
-        _IDS,
-        *_ABOUT,
+        *(_KNOWN, _CATALOG, _IDS, *_ABOUT),
     ),
     options=(_K, Option("n_items", int | None, None, "How many items there are, for levels of chance.", 1)),
     example="graphgauge ranking topk --indices lists.npy --targets test.npz",
@@ -93,15 +89,11 @@ RECOMMEND = Door(
         Input("items", "Embeddings of the items, if scores are embeddings."),
         Input("test", "The items to be found: pairs of user and item, or a set per user.", "set", required=True),
         Input("known", "The items of training, which are no candidates, likewise.", "set"),
-        _CATALOG,
-        _IDS,
-        *_ABOUT,
+        *(_CATALOG, _IDS, *_ABOUT),
     ),
     options=(
         Option("k", tuple[int, ...], (10,), "Cut-offs of recall@k and other metrics.", 1),
-        _TIES,
-        _SCORE,
-        _MAYBE_INF,
+        *(_TIES, _SCORE, _MAYBE_INF),
     ),
     example="graphgauge ranking recommend --scores scores.npy --test test.npy --known train.npz",
 )
@@ -115,19 +107,10 @@ ENTITIES = Door(
         Input("queries", "Embeddings of the queries."),
         Input("entities", "Embeddings of all entities."),
         Input("scores", "In place of embeddings: a row of scores of all entities per query."),
-        _KNOWN,
         Input("candidates", "The only candidates of each query.", "set"),
-        _CATALOG,
-        _IDS,
-        _GROUPS,
-        _CLUSTER,
+        *(_KNOWN, _CATALOG, _IDS, _GROUPS, _CLUSTER),
     ),
-    options=(
-        _K,
-        _TIES,
-        _SCORE,
-        _MAYBE_INF,
-    ),
+    options=(_K, _TIES, _SCORE, _MAYBE_INF),
     example="graphgauge ranking entities --queries q.npy --entities e.npy --targets targets.npy",
 )
 
@@ -140,8 +123,7 @@ TRIPLES = Door(
         Input("entities", "Embeddings of all entities.", required=True),
         Input("relations", "Embeddings of all relations.", required=True),
         Input("known", "True triples, whose answers are no candidates.", many="parts"),
-        _GROUPS,
-        _WEIGHTS,
+        *(_GROUPS, _WEIGHTS),
     ),
     options=(
         Option("score", Literal["distmult", "l1", "l2"], "distmult", "How triples are scored; l1 and l2 as TransE."),
@@ -219,12 +201,10 @@ def _evaluated(source: Callable[..., Queries], fields: Mapping[str, Any]) -> Eva
 
 
 def evaluate_lists(**fields: Any) -> Evaluation:
-    """The door `lists`."""
     return _evaluated(Queries.from_lists, fields)
 
 
 def evaluate_topk(**fields: Any) -> Evaluation:
-    """The door `topk`."""
     return _evaluated(Queries.from_topk, fields)
 
 

@@ -1,8 +1,8 @@
-"""Queries whose right answers are ranked among all entities: embeddings, a scoring function, a matrix of scores."""
+"""Right answers ranked among all entities: by embeddings, a scoring function, or a matrix of scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +10,15 @@ import numpy as np
 
 from graphgauge.core.arrays import Ints, Mask, as_labels, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.metric import Metric
 from graphgauge.ranking.beyond import Catalog, Recommended
 from graphgauge.ranking.counts import Counts, Met
+from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.queries import Queries, Rows
 from graphgauge.ranking.scorers import FunctionOf, Matrix, Scorer, Task, Tasks
 from graphgauge.ranking.sets import Numbering, Sets, is_one_each
-from graphgauge.ranking.tops import TopItems
 
 # What a score of −inf of a model means: a low score like any other, or an entity that is no candidate.
 MINUS_INF = ("rank", "exclude")
@@ -87,17 +89,22 @@ def from_embeddings(
     """
     scorer = scorer_of(queries, entities, scores, score)
     labels = Labels.given(scorer.queries, ids=ids, groups=groups, cluster=cluster, weights=weights)
+    of = numbering(scorer, labels, names)
+    right = Sets.read(targets, of, "targets")
+    allowed = None if candidates is None else Sets.read(candidates, of, "candidates")
+    if allowed is not None:
+        require_allowed(right, allowed)
+    left_out = Sets.read(known, of, "known").without(right)
+    task = Task(right, left_out, allowed, lists=not is_one_each(targets))
+    return EntityQueries(scorer, task, labels, minus_inf, Catalog.of(catalog, scorer.entities))
+
+
+def numbering(scorer: Scorer, labels: Labels, names: Any, query: str = "query", entity: str = "entity") -> Numbering:
+    """What sets of a scorer's queries and entities are about; these are called so in errors."""
     every = None if names is None else as_labels(names, "names")
     if every is not None:
         require_shape(every, (scorer.entities,), "names", "One name per entity, in their order.")
-    numbering = Numbering(scorer.queries, scorer.entities, labels.ids, every)
-    right = Sets.read(targets, numbering, "targets")
-    allowed = None if candidates is None else Sets.read(candidates, numbering, "candidates")
-    if allowed is not None:
-        require_allowed(right, allowed)
-    left_out = Sets.read(known, numbering, "known").without(right)
-    task = Task(right, left_out, allowed, lists=not is_one_each(targets))
-    return EntityQueries(scorer, task, labels, minus_inf, Catalog.of(catalog, scorer.entities))
+    return Numbering(scorer.queries, scorer.entities, labels.ids, every, query, entity)
 
 
 def scorer_of(queries: Any, entities: Any, scores: Any, score: str | Callable[[Any, Any], Any]) -> Scorer:
@@ -152,19 +159,86 @@ class EntityQueries(Queries):
     def recommended(self, k: int) -> Recommended:
         """The first items of all queries, of those without right answers, too."""
         assert self.catalog is not None
-        parts = []
+        parts, candidates = [], []
         for rows in self._parts(np.arange(self.n)):
             task = self.tasks.take(rows)
-            query, item, score = self.scorer.top(rows, task, k)
-            if self.minus_inf == "exclude":
-                kept = ~np.isneginf(score)
-                query, item, score = query[kept], item[kept], score[kept]
-            candidates = np.count_nonzero(task.candidates(), axis=1)
-            parts.append(TopItems.placed(query, item, score, candidates, k))
-        return Recommended.of(TopItems.join(parts), self.catalog, k)
+            row, item, score = self.scorer.top(rows, task, k)
+            kept = ~np.isneginf(score) if self.minus_inf == "exclude" else slice(None)
+            parts.append((rows[row][kept], item[kept], score[kept]))
+            candidates.append(np.count_nonzero(task.candidates(), axis=1))
+        columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return Recommended.placed(*columns, candidates=np.concatenate(candidates), catalog=self.catalog, kept=k)
 
     def _parts(self, rows: Ints) -> Iterator[Ints]:
         """Rows that are scored together; one part without any."""
         step = max(_FEWEST, _AT_ONCE // max(self.scorer.entities, 1))
         for start in range(0, max(len(rows), 1), step):
             yield rows[start : start + step]
+
+
+# ---- recommenders
+
+
+def recommend(
+    scores: Any,
+    items: Any = None,
+    *,
+    test: Any,
+    known: Any = None,
+    score: str | Callable[[Any, Any], Any] = "dot",
+    minus_inf: str | None = None,
+    catalog: Any = None,
+    names: Any = None,
+    k: Sequence[int] | int = (10,),
+    ties: str = "realistic",
+    metrics: Sequence[str | Metric] | str | None = None,
+    confidence: float = 0.95,
+    groups: Mapping[str, Any] | None = None,
+    cluster: Any = None,
+    weights: Any = None,
+    ids: Any = None,
+) -> Evaluation:
+    """Metrics of whole lists, each the mean over users with test items: recall, nDCG, MAP, hit ratio and `mrr_first`.
+
+    Parameters
+    ----------
+    scores, items
+        A matrix of scores (users, items); or embeddings of users, with those of the items in `items`, scored by
+        `score` as in `Queries.from_embeddings`.
+    test, known
+        The items of each user to be found, and those of training, which are no candidates: a sparse or a boolean matrix
+        (users, items), an array (n, 2) or a frame of pairs of user and item, a list of sets, `(values, offsets)`, a
+        dictionary by user. An item in both is an error.
+    minus_inf
+        What a score of −inf means: `exclude`, an item that is no candidate, as libraries mark them; `rank`, a low score
+        like any other. Without it, it is an error.
+    catalog
+        A `Catalog`, for `coverage@k` and the other metrics of what is recommended.
+    names, ids
+        The names of the items and of the users in order, if sets name them.
+    k, ties, metrics, confidence
+        As in `evaluate`.
+    groups, cluster, weights
+        As in `Queries.from_scores`, one per user.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import ranking
+    >>> scores = np.array([[0.9, 0.5, 0.1], [0.2, 0.8, 0.4]])
+    >>> ev = ranking.recommend(scores, test=[{1}, {2}], known=[{0}, set()], k=1)
+    >>> ev["recall@1"].value
+    0.5
+    """
+    if isinstance(score, str):
+        one_of("score", score, ("dot", "l1", "l2"))
+    if items is None and score != "dot":
+        raise OptionError("score needs items", fix="Pass embeddings of users and of items.")
+    scorer = Matrix(scores) if items is None else scorer_of(scores, items, None, score)
+    labels = Labels.given(scorer.queries, ids=ids, groups=groups, cluster=cluster, weights=weights)
+    of = numbering(scorer, labels, names, "user", "item")
+    right, left_out = Sets.read(test, of, "test"), Sets.read(known, of, "known")
+    right.refuse_common(left_out, "test", "item {entity} of user {row} is known, too", "Leave it out of one of them.")
+    task = Task(right, left_out, lists=True)
+    queries = EntityQueries(scorer, task, labels, minus_inf, Catalog.of(catalog, scorer.entities))
+    return evaluate(queries, k=k, ties=ties, metrics=metrics, confidence=confidence)

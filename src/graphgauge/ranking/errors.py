@@ -17,18 +17,9 @@ from graphgauge.core.arrays import sorted_unique
 from graphgauge.core.metric import Bounds, Estimate, NoInterval
 from graphgauge.core.types import Floats, Ints, Mask
 from graphgauge.ranking.samples import AT_ENDS, Ranks, Sample
+from graphgauge.stats import intervals
 from graphgauge.stats.errors import Spread, is_rounding, macro_spread
-from graphgauge.stats.intervals import (
-    FEWEST_DF,
-    logit_t_interval,
-    of_bounded_mean,
-    score_interval,
-    t_interval,
-    t_quantile,
-)
-from graphgauge.stats.intervals import (
-    of_share as share_of_items,
-)
+from graphgauge.stats.intervals import FEWEST_DF, score_interval, t_interval, t_quantile
 
 
 def of_mean(sample: Sample, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
@@ -39,14 +30,10 @@ def of_mean(sample: Sample, estimate: Estimate, confidence: float) -> Bounds | N
     reason = _too_few(sample, estimate, spread)
     if reason is not None:
         return NoInterval(reason)
-    found = of_bounded_mean(
-        estimate.value,
-        spread,
-        _ends(estimate),
-        confidence,
-        over=sample.over,
-        at_ends=estimate.facts.get("at_ends", AT_ENDS),
-        clustered=sample.cluster is not None,
+    at_ends, clustered = estimate.facts.get("at_ends", AT_ENDS), sample.cluster is not None
+    ends, over = _ends(estimate), sample.over
+    found = intervals.of_bounded_mean(
+        estimate.value, spread, ends, confidence, over=over, at_ends=at_ends, clustered=clustered
     )
     few = _few(sample, estimate)
     return replace(found, low=np.where(few, np.nan, found.low), high=np.where(few, np.nan, found.high))
@@ -57,7 +44,7 @@ def of_share(sample: Sample, estimate: Estimate, confidence: float) -> Bounds | 
     if isinstance(sample, Ranks) and sample.shared:
         return NoInterval("the negative at place k is a threshold with an error of its own: see pooled_hits@k")
     if sample.cluster is None and estimate.facts["binary"]:
-        return share_of_items(np.round(estimate.value * estimate.n), estimate.n, confidence, over="queries")
+        return intervals.of_share(np.round(estimate.value * estimate.n), estimate.n, confidence, over="queries")
     return of_mean(sample, estimate, confidence)
 
 
@@ -106,15 +93,8 @@ def macro(sample: Sample, estimate: Estimate, confidence: float, bounds: tuple[f
     shared = isinstance(sample, Ranks) and sample.shared
     if estimate.influence is None or np.isnan(value) or shared or sample.group is None:
         return value, np.nan, np.nan
-    spread = macro_spread(
-        _influence(estimate),
-        sample.count,
-        estimate.value,
-        group=sample.group,
-        groups=sample.groups,
-        cluster=sample.cluster,
-        most=sample.most,
-    )
+    by: dict[str, Any] = {"group": sample.group, "groups": sample.groups, "cluster": sample.cluster}
+    spread = macro_spread(_influence(estimate), sample.count, estimate.value, most=sample.most, **by)
     units = int(sample.units.sum()) if sample.cluster is None else len(sorted_unique(sample.cluster))
     if bool(np.any(units < np.asarray(estimate.facts.get("fewest", lambda: 0)()))):
         return value, np.nan, np.nan
@@ -146,16 +126,11 @@ def _too_few(sample: Sample, estimate: Estimate, spread: Spread) -> str | None:
     if sample.group is not None or len(sample.units) != 1 or not sample.units[0] > FEWEST_DF:
         return None
     if sample.cluster is not None and spread.df[0] < FEWEST_DF:
-        return (
-            f"the cluster sizes leave {spread.df[0]:.1f} degrees of freedom, and an interval needs {FEWEST_DF:g}: "
-            "as many as three clusters of one size"
-        )
+        said = f"the cluster sizes leave {spread.df[0]:.1f} degrees of freedom, and an interval needs {FEWEST_DF:g}"
+        return f"{said}: as many as three clusters of one size"
     if _few(sample, estimate)[0]:
-        needed = int(np.max(estimate.facts["fewest"]()))
-        return (
-            f"ranks of {int(sample.units[0])} {sample.over} do not show how large the others may be: "
-            f"an interval needs {needed} with so many candidates"
-        )
+        said = f"ranks of {int(sample.units[0])} {sample.over} do not show how large the others may be"
+        return f"{said}: an interval needs {int(np.max(estimate.facts['fewest']()))} with so many candidates"
     return None
 
 
@@ -184,7 +159,7 @@ def _over_pool(ranks: Ranks, estimate: Estimate, confidence: float) -> Bounds | 
     df = both**2 / (error**4 / max(df, 1.0) + of_pool**2 / pool_df)
     at, whole = estimate.value, np.sqrt([both])
     if estimate.facts.get("scale") == "logit":
-        low, high = logit_t_interval(at, whole, [df], confidence)
+        low, high = intervals.logit_t_interval(at, whole, [df], confidence)
     elif estimate.facts.get("scale") == "log":
         low, high = (np.exp(end) for end in t_interval(np.log(at), whole / at, [df], confidence, scale=1.0))
     else:

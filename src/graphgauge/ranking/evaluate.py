@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -21,15 +21,12 @@ from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.registry import DEFAULT, Chosen, find, select
 from graphgauge.core.result import Result
 from graphgauge.protocols import under_protocols
+from graphgauge.ranking.breakdown import Axis, per_item
 from graphgauge.ranking.counts import Counts
 from graphgauge.ranking.lists import Lists
-from graphgauge.ranking.per_query import per_item
 from graphgauge.ranking.queries import Queries
 from graphgauge.ranking.samples import Ranks
 from graphgauge.ranking.ties import TIES
-
-if TYPE_CHECKING:
-    from graphgauge.ranking.breakdown import Axis
 
 # The metrics that are computed without being named: of queries with one positive, with several, of lists of which the
 # first places are known, and of one pool of negatives.
@@ -99,43 +96,33 @@ def evaluate(
     queries = queries_of(pos_scores, neg_scores, **about, mask=mask, negatives=negatives, minus_inf=minus_inf, nan=nan)
     one_of("ties", ties, TIES)
     confidence, ks = confidence_level(confidence), _cutoffs(k)
-    names, macro_keys = _split_macro(metrics)
+    names, by_default, macros = _asked(metrics)
     counts = queries.count()
     if counts.depth is not None and ties != "realistic":
         raise OptionError("lists of the first items have an order and no ties", fix="Leave out ties.").about("ties")
-    at_hand = _Samples(queries, counts, ties)
-    names, by_default = _without_default(names)
-    at_hand.require_catalog(names)
-    usual = select("ranking", at_hand.default_keys, at_hand, {"k": ks})[0] if by_default else []
-    own, named = select("ranking", names, at_hand, {"k": ks}) if names is not None else ([], frozenset())
+    samples = _Samples(queries, counts, ties)
+    samples.require_catalog(names)
+    usual = select("ranking", samples.default_keys, samples, {"k": ks})[0] if by_default else []
+    own, named = select("ranking", names, samples, {"k": ks}) if names is not None else ([], frozenset())
     together = {metric.key_of(**params): (metric, params) for metric, params in (*usual, *own)}
     asked = named | {metric.key_of(**params) for metric, params in usual}
     chosen, skipped = _known(list(together.values()), asked, counts)
-    at_hand.longest = max((whole_number("k", params["k"], 1) for _, params in chosen if "k" in params), default=1)
+    samples.longest = max((whole_number("k", params["k"], 1) for _, params in chosen if "k" in params), default=1)
     conventions = _conventions(counts, ties)
-    measured = measure(
-        chosen,
-        at_hand,
-        named=named,
-        confidence=confidence,
-        conventions=partial(_conventions_of, conventions),
-    )
-    axes: dict[str, Axis] = {}
-    if counts.labels.groups:
-        from graphgauge.ranking.breakdown import Axis
-
-        axes = {axis: Axis(counts, axis, ties, chosen, measured, confidence) for axis in counts.labels.groups}
-    macros = [axes[axis].macro_result(key, measured) for key, axis in _named_macros(macro_keys, axes, chosen)]
+    rules = partial(_conventions_of, conventions)
+    measured = measure(chosen, samples, named=named, confidence=confidence, conventions=rules)
+    axes = {axis: Axis(counts, axis, ties, chosen, measured, confidence) for axis in counts.labels.groups}
+    over_groups = [axes[axis].macro_result(key, measured) for key, axis in _named_macros(macros, axes, chosen)]
     return Evaluation(
         "ranking",
-        [*(_warned(each, ties, counts.tied) for each in measured.results), *macros],
+        [*(_warned(each, ties, counts.tied) for each in measured.results), *over_groups],
         conventions=conventions,
         options={"k": list(ks), "confidence": confidence},
         breakdowns={axis: each.grid for axis, each in axes.items()},
         skipped=measured.skipped | skipped,
         per_item=per_item(counts, ties, list(measured.estimates)),
-        materials={"ranks": at_hand["ranks"], "pooled": at_hand.known.get("pooled"), "counts": counts},
-        drawings=partial(_drawings, at_hand["ranks"], confidence),
+        materials={"ranks": samples["ranks"], "pooled": samples.known.get("pooled"), "counts": counts},
+        drawings=partial(_drawings, samples["ranks"], confidence),
     )
 
 
@@ -160,27 +147,23 @@ class _Samples(Mapping[str, Any]):
     """
 
     def __init__(self, queries: Queries, counts: Counts, ties: str) -> None:
-        self._queries, self._counts, self._ties = queries, counts, ties
-        self.longest = 1
+        self._queries, self._counts, self._ties, self.longest = queries, counts, ties, 1
         self.known: dict[str, Any] = {"ranks": Ranks.of(counts, ties)}
-        catalog = queries.catalog
-        self._names = ["ranks", *(["lists"] if counts.lists else []), *(["pooled"] if queries.has_pool else [])]
-        self._names += [] if catalog is None else catalog.samples
+        self._shop = [] if queries.catalog is None else queries.catalog.samples
+        self._names = ["ranks", *["lists"] * counts.lists, *["pooled"] * queries.has_pool, *self._shop]
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._names:
-            raise KeyError(name)
-        if name in self.known:
-            return self.known[name]
-        if name == "lists":
-            self.known[name] = Lists.of(self._counts, self._ties)
-        elif name == "pooled":
-            if self._counts.labels.weights is not None:
+        if name not in self.known:
+            if name == "lists":
+                self.known[name] = Lists.of(self._counts, self._ties)
+            elif name in self._shop:
+                self.known |= dict.fromkeys(self._shop, self._queries.recommended(self.longest))
+            elif name != "pooled" or name not in self._names:
+                raise KeyError(name)
+            elif self._counts.labels.weights is not None:
                 raise OptionError("pooled metrics do not take weights", fix="Name other metrics, or give no weights.")
-            self.known[name] = self._queries.pool()
-        else:
-            assert self._queries.catalog is not None
-            self.known |= dict.fromkeys(self._queries.catalog.samples, self._queries.recommended(self.longest))
+            else:
+                self.known[name] = self._queries.pool()
         return self.known[name]
 
     def __contains__(self, name: object) -> bool:
@@ -198,19 +181,17 @@ class _Samples(Mapping[str, Any]):
         counts = self._counts
         own = OF_FIRST if counts.depth is not None else OF_LISTS if counts.lists else OF_RANKS
         catalog = self._queries.catalog
-        return [*(OF_POOL if counts.pooled else own), *([] if catalog is None else catalog.metrics)]
+        return [*(OF_POOL if counts.pooled else own), *(() if catalog is None else catalog.metrics)]
 
     def require_catalog(self, names: Any) -> None:
         """Refuse named metrics of what is recommended, if there is no catalogue with what they need."""
-        for name in [names] if isinstance(names, str) else names if isinstance(names, list | tuple) else ():
-            if isinstance(name, str) and name != "all":
-                metric, _ = find(name, "ranking")
-                need = metric.needs[0]
-                if need in ("recommended", "popularity", "categories", "embeddings") and need not in self:
-                    part, argument = ("", "size") if need == "recommended" else (f" with {need}", need)
-                    fix = f"Pass catalog=ranking.Catalog({argument}=…) to recommend, "
-                    fix += "Queries.from_topk or Queries.from_embeddings."
-                    raise OptionError(f"{metric.name}@k needs a catalogue{part}", fix=fix).about("metrics")
+        for name in names if isinstance(names, list) else ():
+            need = find(name, "ranking")[0].needs[0] if isinstance(name, str) else "ranks"
+            if need in ("recommended", "popularity", "categories", "embeddings") and need not in self:
+                part, argument = ("", "size") if need == "recommended" else (f" with {need}", need)
+                fix = f"Pass catalog=ranking.Catalog({argument}=…) to recommend, Queries.from_topk or from_embeddings."
+                found = name.partition("@")[0]
+                raise OptionError(f"{found}@k needs a catalogue{part}", fix=fix).about("metrics")
 
 
 def _cutoffs(k: Any) -> tuple[int, ...]:
@@ -218,35 +199,41 @@ def _cutoffs(k: Any) -> tuple[int, ...]:
     return tuple(whole_number("k", each, 1) for each in (k if several else [k]))
 
 
-def _without_default(names: Any) -> tuple[Any, bool]:
-    """What is named beside the metrics of the default, None if nothing is; and whether these are asked for."""
-    listed = [names] if isinstance(names, str | Metric) else names
-    if names is None or not isinstance(listed, list | tuple) or DEFAULT not in listed:
-        return names, names is None
-    return [each for each in listed if each != DEFAULT] or None, True
+def _asked(metrics: Any) -> tuple[Any, bool, list[str]]:
+    """What is named beside the default metrics, None if nothing is; whether these are asked for; means over groups.
+
+    The latter, such as `mrr_macro_relation`, need their metric.
+    """
+    listed = [metrics] if isinstance(metrics, str | Metric) else metrics
+    if metrics is None or metrics == "all" or not isinstance(listed, Iterable):
+        return metrics, metrics is None, []
+    listed = list(listed)
+    if not listed:
+        raise OptionError("no metrics asked for", fix="Leave metrics= out to get the default ones.").about("metrics")
+    macros = [each for each in listed if isinstance(each, str) and "_macro_" in each]
+    names = [each.partition("_macro_")[0] if each in macros else each for each in listed if each != DEFAULT]
+    return names or None, DEFAULT in listed, macros
 
 
 def _known(chosen: list[Chosen], asked: frozenset[str], counts: Counts) -> tuple[list[Chosen], dict[str, str]]:
     """The metrics that follow from the places that are known, and why the others are left out."""
-    if counts.depth is None or not len(counts):
+    depth = counts.depth
+    if depth is None or not len(counts):
         return chosen, {}
     kept: list[Chosen] = []
     skipped = {}
     for metric, params in chosen:
         key = metric.key_of(**params)
         if metric.needs == ("ranks",) or ("lists" in metric.needs and "k" not in params):
-            if key not in asked:
-                skipped[key] = "it depends on items beyond the lists, which are not known"
-                continue
-            raise OptionError(
-                f"{key} depends on items beyond the lists, which are not known",
-                fix="Known are recall@k, precision@k, map@k, ndcg@k, hit_ratio@k, f1@k and mrr_first@k.",
-            )
-        if params.get("k", 1) > counts.depth:
-            if key in asked and not any(each.key == metric.key and p["k"] <= counts.depth for each, p in chosen):
-                what = f"k = {params['k']} is beyond the lists, of which the first {counts.depth} items are known"
+            skipped[key] = "it depends on items beyond the lists, which are not known"
+            if key in asked:
+                fix = "Known are recall@k, precision@k, map@k, ndcg@k, hit_ratio@k, f1@k and mrr_first@k."
+                raise OptionError(f"{key} depends on items beyond the lists, which are not known", fix=fix)
+        elif params.get("k", 1) > depth:
+            skipped[key] = f"only the first {depth} items are known"
+            if key in asked and not any(each.key == metric.key and p["k"] <= depth for each, p in chosen):
+                what = f"k = {params['k']} is beyond the lists, of which the first {depth} items are known"
                 raise OptionError(what, fix="Ask for longer lists, or a smaller k.").about("k")
-            skipped[key] = f"only the first {counts.depth} items are known"
         else:
             kept.append((metric, params))
     return kept, skipped
@@ -275,20 +262,6 @@ def _warned(result: Result, ties: str, tied: bool) -> Result:
 
 
 # ---- means over groups
-
-
-def _split_macro(metrics: Any) -> tuple[Any, list[str]]:
-    """The names of metrics, and those of means over groups, such as `mrr_macro_relation`, which need their metric."""
-    if isinstance(metrics, Metric) or not isinstance(metrics, Iterable):
-        return metrics, []
-    listed = [metrics] if isinstance(metrics, str) else list(metrics)
-    if not listed:
-        raise OptionError("no metrics asked for", fix="Leave metrics= out to get the default ones.").about("metrics")
-    macros = [each for each in listed if isinstance(each, str) and "_macro_" in each]
-    if not macros:
-        return metrics, []
-    names = [each.partition("_macro_")[0] if each in macros else each for each in listed]
-    return list(dict.fromkeys(names)), macros
 
 
 def _named_macros(

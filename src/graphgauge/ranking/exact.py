@@ -15,9 +15,9 @@ from graphgauge.core.arrays import as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.ranking.cells import runs_of
 from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.scorers import Scorer, Task, Top, in_a_row
-from graphgauge.ranking.tops import entries, runs_of
+from graphgauge.ranking.scorers import Scorer, Task, Top, entries, in_a_row
 
 SCORES = ("dot", "l1", "l2", "distmult")
 # Pairs whose score is computed in float64 at once, and fast scores that are compared at once.
@@ -52,15 +52,8 @@ class Embeddings(Scorer):
         order = np.lexsort((-own, targets.rows))
         query = targets.rows[order]
         _, first, size, before = runs_of(query, own[order])
-        return Counts(
-            above=above[order][first] + before,
-            beside=level[order][first],
-            positives=size,
-            candidates=candidates,
-            relevant=targets.sizes,
-            owner=query[first],
-            lists=True,
-        )
+        runs = above[order][first] + before, level[order][first], size
+        return Counts.from_runs(query[first], runs, candidates, targets.sizes)
 
     def top(self, rows: Ints, task: Task, k: int) -> Top:
         left = self._left[in_a_row(rows)]

@@ -21,7 +21,7 @@ _GROUPS = 25
 def draw(figure: Any, evaluations: Mapping[str, Evaluation]) -> None:
     """The curves of hits beside each other, or that of one evaluation with the mean reciprocal rank of its groups."""
     first = next(iter(evaluations.values()))
-    if "trail" in first.drawings:
+    if "until" in first.options:
         _draw_trail(figure.subplots(), first)
         return
     axes = [axis for axis, grid in first.breakdowns.items() if "mrr" in grid] if len(evaluations) == 1 else []
@@ -66,8 +66,7 @@ def _without_macro(grid: Grid) -> Grid:
 
 def _draw_trail(panel: Any, evaluation: Evaluation) -> None:
     """How the interval of an adaptive run shrank with every look, and the gates on it."""
-    trail = evaluation.drawings["trail"]
-    read, low, high = (trail[name] for name in ("read", "low", "high"))
+    read, low, high = np.array(evaluation.options["until"]["trail"], np.float64).reshape(-1, 3).T
     panel.fill_between(read, low, high, step="post", alpha=0.25, lw=0, label="this test set, at every look")
     panel.plot(read, (low + high) / 2, color=COLOURS[0])
     for each in evaluation.values():

@@ -14,8 +14,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.kernels.dtypes import exact, working_dtype
-from graphgauge.kernels.threads import map_blocks, row_blocks
+from graphgauge.ranking.counting import exact, working_dtype
 from graphgauge.ranking.counts import Counts, Met, stretches
 from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.pooled import Pooled
@@ -83,10 +82,9 @@ def _grades(labels: Any, length: int) -> AnyArray:
     if grades.dtype.kind == "b" or not length:
         return grades
     fix = "Labels are 0 for negatives, and 1 or a finite grade above 0 for positives."
-    refuse_nan(grades, "labels", fix=fix)
-    blocks = row_blocks(length, length)
-    ends = map_blocks(lambda block: (grades[block].min(), grades[block].max()), blocks)
-    lowest, highest = min(end[0] for end in ends), max(end[1] for end in ends)
+    lowest, highest = grades.min(), grades.max()
+    if np.isnan(lowest):
+        refuse_nan(grades, "labels", fix=fix)
     if lowest < 0 or not np.isfinite(highest):
         raise InputError(f"a label is {lowest if lowest < 0 else highest}", where="labels", fix=fix)
     return grades
@@ -107,19 +105,15 @@ class Places:
     @classmethod
     def of(cls, ids: AnyArray) -> Places:
         """Where the rows of each id are; if they are adjacent, only the ends of these stretches are sorted."""
-        start = _changes(ids)
+        start = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])[: len(ids)])
         names, first, code = np.unique(ids[start], return_index=True, return_inverse=True)
         size = np.diff(np.append(start, len(ids)))
         if len(names) == len(start):
             return cls(ids[start], start, size, None)
-        number = np.empty(len(names), np.int64)
-        number[np.argsort(first)] = np.arange(len(names))
-        of_row = np.repeat(number[code], size)
-        total = np.bincount(of_row, minlength=len(names))
-        # Numbers of rows below the queries make all keys distinct: sorting them is faster than sorting places.
-        bits = len(ids).bit_length()
-        keys = np.sort((of_row << bits) | np.arange(len(ids)))
-        return cls(names[np.argsort(number)], np.cumsum(total) - total, total, keys & ((1 << bits) - 1))
+        in_turn = np.argsort(first)
+        owner = np.repeat(np.argsort(in_turn)[code], size)
+        size = np.bincount(owner)
+        return cls(names[in_turn], np.cumsum(size) - size, size, np.argsort(owner, kind="stable"))
 
     def take(self, rows: Rows) -> tuple[Any, Ints, Ints]:
         """The rows of some queries' candidates, as a slice where they follow each other; begin and size in these."""
@@ -133,7 +127,12 @@ class Places:
     def one_each(self, name: str, values: Any) -> Any:
         """One value per query, from values per score, per query in order of first appearance, or by query."""
         if isinstance(values, Mapping):
-            return self._looked_up(name, values)
+            names = self.names.tolist()
+            missing = [query for query in names if query not in values]
+            if missing:
+                what = f"no label for query {missing[0]!r}" + (f" and {len(missing) - 1} others" if missing[1:] else "")
+                raise InputError(what, where=name, fix="Give a label for every query.")
+            return [values[query] for query in names]
         array = as_numeric(values, name) if name == "weights" else as_labels(values, name)
         require_shape(array, (None,), name, _ONE_EACH)
         rows = int(self.size.sum())
@@ -147,28 +146,6 @@ class Places:
         if (ordered != np.repeat(first, self.size)).any():
             raise InputError(f"{name} differs within a query", fix="All candidates of a query belong to one group.")
         return first
-
-    def _looked_up(self, name: str, values: Mapping[Any, Any]) -> list[Any]:
-        names = self.names.tolist()
-        missing = [query for query in names if query not in values]
-        if missing:
-            others = f" and {len(missing) - 1} others" if missing[1:] else ""
-            what = f"no label for query {missing[0]!r}{others}"
-            raise InputError(what, where=name, fix="Give a label for every query.")
-        return [values[query] for query in names]
-
-
-def _changes(ids: AnyArray) -> Ints:
-    """The rows at which the id differs from that of the row before; the first row is one."""
-    if not len(ids):
-        return np.empty(0, np.int64)
-
-    def changes(block: slice) -> Ints:
-        last = min(block.stop + 1, len(ids))
-        rows: Ints = np.flatnonzero(ids[block.start + 1 : last] != ids[block.start : last - 1]) + block.start + 1
-        return rows
-
-    return np.concatenate([[0], *map_blocks(changes, row_blocks(len(ids), len(ids)))])
 
 
 @dataclass(eq=False)
@@ -207,33 +184,24 @@ class ListQueries(Queries):
         chosen, begin, size = self.places.take(rows)
         scores, grades = self.scores[chosen], self.grades[chosen]
         kept = np.ones(len(size), bool)
-        if scores.dtype.kind != "f" or not len(scores) or np.isfinite(lowest := _lowest(scores)):
+        if scores.dtype.kind != "f" or not len(scores) or np.isfinite(scores.min()):
             return scores, grades, begin, size, kept, Met()
         query = np.repeat(np.arange(len(size)), size)
-        positive, missing = grades > 0, np.isnan(scores)
-        met, use = Met(), ~missing
-        if np.isnan(lowest):
-            if self.nan == "raise":
-                refuse_nan(self.scores, "scores", fix=FIX_NAN)
-            relevant, unscored, negatives, left = (
-                np.bincount(query[which], minlength=len(size))
-                for which in (positive, positive & missing, ~positive, ~positive & ~missing)
-            )
-            # Without any negative left, the positives would rank first with any scores.
-            emptied = (relevant > 0) & (unscored == 0) & (negatives > 0) & (left == 0)
-            kept = ~((unscored > 0) | emptied)
-            dropped = int(np.count_nonzero(missing & kept[query]))
-            met = Met(unscored=int(np.count_nonzero(unscored)), emptied=int(emptied.sum()), missing=dropped)
-        at_minus_inf = np.isneginf(scores) & ~positive & kept[query]
-        count = int(np.count_nonzero(at_minus_inf))
-        if self.minus_inf == "exclude":
-            use &= ~at_minus_inf
-            met += Met(excluded=count)
-        else:
-            met += Met(lowest=count)
-        use &= kept[query]
-        if use.all():
-            return scores, grades, begin, size, kept, met
+        right, missing = grades > 0, np.isnan(scores)
+        if self.nan == "raise" and missing.any():
+            refuse_nan(self.scores, "scores", fix=FIX_NAN)
+        positives, unscored, negatives, left = (
+            np.bincount(query[which], minlength=len(size))
+            for which in (right, right & missing, ~right, ~right & ~missing)
+        )
+        # Without any negative left, the positives would rank first with any scores.
+        emptied = (positives > 0) & (unscored == 0) & (negatives > 0) & (left == 0)
+        kept = ~((unscored > 0) | emptied)
+        use = kept[query]
+        met = Met(int(np.count_nonzero(unscored)), int(emptied.sum()), missing=int((missing & use).sum()))
+        lowest, exclude = np.isneginf(scores) & ~right & use, self.minus_inf == "exclude"
+        met += Met(**{"excluded" if exclude else "lowest": int(lowest.sum())})
+        use &= ~(missing | (lowest & exclude))
         size = np.bincount(query[use], minlength=len(size))
         return scores[use], grades[use], np.cumsum(size) - size, size, kept, met
 
@@ -261,9 +229,7 @@ def count_lists(scores: AnyArray, grades: AnyArray, begin: Ints, size: Ints) -> 
 
     Only positives are sorted, and the other candidates of their list are placed among them.
     """
-    blocks = row_blocks(len(grades), len(grades))
-    places = map_blocks(lambda block: np.flatnonzero(grades[block]) + block.start, blocks)
-    positive = np.concatenate(places)
+    positive = np.flatnonzero(grades)
     first = np.searchsorted(positive, begin)
     relevant = np.searchsorted(positive, begin + size) - first
     ends = np.concatenate([[0], np.cumsum(relevant)])
@@ -279,22 +245,8 @@ def count_lists(scores: AnyArray, grades: AnyArray, begin: Ints, size: Ints) -> 
     graded = bool((values != 1).any())
     if graded:
         values = values[np.lexsort((-values, np.cumsum(new)))]
-    return Counts(
-        above=ahead[start],
-        beside=tied[start] - positives,
-        positives=positives,
-        candidates=size,
-        relevant=relevant,
-        owner=query[start],
-        grades=values if graded else None,
-        lists=True,
-    )
-
-
-def _lowest(scores: AnyArray) -> float:
-    """The lowest score; NaN if any is."""
-    blocks = row_blocks(len(scores), len(scores))
-    return float(np.min(map_blocks(lambda block: scores[block].min(), blocks)))
+    runs = ahead[start], tied[start] - positives, positives
+    return Counts.from_runs(query[start], runs, size, relevant, grades=values if graded else None)
 
 
 # ---- scores that a function returns

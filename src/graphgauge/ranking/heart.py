@@ -10,8 +10,8 @@ import numpy as np
 from graphgauge import _core
 from graphgauge.core.arrays import Floats, Ints, sorted_unique
 from graphgauge.core.threads import default_threads
+from graphgauge.ranking.cells import runs_of
 from graphgauge.ranking.edges import Edges
-from graphgauge.ranking.tops import runs_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

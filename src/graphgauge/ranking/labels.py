@@ -60,13 +60,12 @@ class Labels:
     def of(cls, columns: Mapping[str, AnyArray]) -> Labels:
         """Those of `columns()`, which have been checked."""
         groups = {name.removeprefix(_GROUP): values for name, values in columns.items() if name.startswith(_GROUP)}
-        return cls(columns.get("ids"), groups, columns.get("cluster"), columns.get("weights"))
+        return cls(groups=groups, **{name: columns.get(name) for name in _KINDS})
 
     def columns(self) -> dict[str, AnyArray]:
         """Every array by its name, as in archives."""
-        groups = {f"{_GROUP}{name}": values for name, values in self.groups.items()}
-        rest = {"ids": self.ids, "cluster": self.cluster, "weights": self.weights}
-        return {name: values for name, values in (groups | rest).items() if values is not None}
+        columns = {f"{_GROUP}{name}": values for name, values in self.groups.items()}
+        return columns | {name: values for name in _KINDS if (values := getattr(self, name)) is not None}
 
     def take(self, rows: Any) -> Labels:
         """Those of some queries: a slice, a mask or numbers."""
@@ -75,11 +74,11 @@ class Labels:
     @staticmethod
     def join(parts: Sequence[Labels]) -> Labels:
         """Those of several parts, one after the other; all have the same labels of the same kinds."""
-        first = parts[0].columns()
-        if len(parts) == 1 or not any(part.columns() for part in parts):
+        columns = [part.columns() for part in parts]
+        first = columns[0]
+        if len(parts) == 1 or not any(columns):
             return parts[0]
-        for part in parts[1:]:
-            own = part.columns()
+        for own in columns[1:]:
             if own.keys() != first.keys():
                 named = " and ".join(", ".join(map(_where, each)) or "none" for each in (own, first))
                 raise InputError(f"parts differ in their labels: {named}", fix="Give every part the same.")
@@ -87,7 +86,7 @@ class Labels:
                 if (values.dtype.kind == "U") != (first[name].dtype.kind == "U"):
                     what = "text labels in one part and integers in another"
                     raise InputError(what, where=_where(name), fix="Use one kind.")
-        return Labels.of({name: np.concatenate([part.columns()[name] for part in parts]) for name in first})
+        return Labels.of({name: np.concatenate([own[name] for own in columns]) for name in first})
 
     def require_unique(self) -> None:
         """Refuse an id that comes again: it would count as two queries."""
@@ -101,9 +100,8 @@ class Labels:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, AnyArray], n: int) -> Labels:
         """Those among the arrays of a file, checked."""
-        groups = {name.removeprefix(_GROUP): values for name, values in arrays.items() if name.startswith(_GROUP)}
-        ids, cluster, weights = (arrays.get(name) for name in ("ids", "cluster", "weights"))
-        return cls.given(n, ids=ids, groups=groups, cluster=cluster, weights=weights)
+        given = cls.of(arrays)
+        return cls.given(n, ids=given.ids, groups=given.groups, cluster=given.cluster, weights=given.weights)
 
 
 def _where(name: str) -> str:
@@ -139,4 +137,4 @@ def _weights(weights: Any, where: str) -> Floats:
     return array
 
 
-_KINDS: dict[str, Callable[[Any, str], AnyArray]] = {"cluster": _clusters, "weights": _weights}
+_KINDS: dict[str, Callable[[Any, str], AnyArray]] = {"ids": as_labels, "cluster": _clusters, "weights": _weights}

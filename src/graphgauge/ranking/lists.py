@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from graphgauge.core.types import Floats, Ints
-from graphgauge.kernels.tally import distinct, numbered
 from graphgauge.ranking import ties as rules
+from graphgauge.ranking.cells import distinct, numbered
 from graphgauge.ranking.counts import Counts, Whole
 from graphgauge.ranking.samples import Sample, merged
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Lists(Sample):
     """Queries with any number of positives, as runs of equal scores.
 
@@ -40,7 +40,6 @@ class Lists(Sample):
             groups=1 if names is None else len(names),
             cluster=np.arange(n) if cluster is None and labels.weights is not None else cluster,
             over="queries" if labels.cluster is None else "clusters",
-            unit="query",
             counts=counts,
         )
 
@@ -63,26 +62,15 @@ class Lists(Sample):
     @cached_property
     def constant(self) -> Lists:
         """The same queries if all candidates had the same score; alike queries are one."""
-        own = self.counts
+        own, grades = self.counts, None
         if own.grades is None:
             first, place = distinct([own.relevant, own.candidates])
-            grades = None
         else:
             first = place = np.arange(len(own.candidates))
             grades = own.grades[np.lexsort((-own.grades, np.repeat(own.query, own.positives)))]
-        relevant, candidates = own.relevant[first], own.candidates[first]
-        n = np.arange(len(first))
-        alike = Counts(
-            above=np.zeros_like(n),
-            beside=candidates - relevant,
-            positives=relevant,
-            candidates=candidates,
-            relevant=relevant,
-            owner=n,
-            grades=grades,
-            depth=own.depth,
-            lists=True,
-        )
+        relevant, candidates, n = own.relevant[first], own.candidates[first], np.arange(len(first))
+        runs = np.zeros_like(n), candidates - relevant, relevant
+        alike = Counts.from_runs(n, runs, candidates, relevant, grades=grades, depth=own.depth)
         return replace(self, group=None, groups=1, cluster=None, counts=alike, **merged(self, place, len(first)))
 
     # ---- per query

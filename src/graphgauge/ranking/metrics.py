@@ -50,17 +50,17 @@ def blind(function: MetricFunction, sample: Ranks | Lists, **params: Any) -> Ite
     depth = sample.counts.depth if isinstance(sample, Lists) else None
     if isinstance(sample, Lists) and depth is not None and not (sample.counts.candidates > depth).any():
         return
-    constant = sample.constant
-    rules = {"constant scorer": sample.ties, "random scorer": "expected"}
-    if sample.ties == "expected":
-        del rules["constant scorer"]
-    for name, ties in rules.items():
-        yield Reference(name, float(function(constant.under(ties), **params).value[0]))
+    for name, ties in (("constant scorer", sample.ties), ("random scorer", "expected")):
+        if name == "random scorer" or ties != "expected":
+            yield Reference(name, float(function(sample.constant.under(ties), **params).value[0]))
 
 
 def _zero(sample: Ranks, **params: Any) -> Iterable[Reference]:
     """Zero, by construction."""
     return [Reference("random scorer", 0.0)]
+
+
+_ADJUSTED: dict[str, Any] = {"conventions": _RULES | {"ties": TIES_EXPECTED}, "chance": _zero}
 
 
 def _of_ranks(key: str, **properties: Any) -> Declare:
@@ -92,19 +92,19 @@ def hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     """Share of queries whose positive is among the first k."""
     values = ranks.within(k)
     binary = ranks.ties != "expected" or bool(((values == 0) | (values == 1)).all())
-    return replace(ranks.estimate(values, binary=binary), warnings=_trivial(ranks, k))
+    estimate = ranks.estimate(values, binary=binary)
+    if k < ranks.fewest_candidates:
+        return estimate
+    queries = int(ranks.items[ranks.candidates <= k].sum())
+    said = f"k = {k} is at least the number of candidates in {queries} queries, which score 1 with any model"
+    return replace(estimate, warnings=(said,))
 
 
 @_of_ranks("mean_rank", reference="bordes2013", direction="lower", bounds=(1, np.inf))
 def mean_rank(ranks: Ranks) -> Estimate:
     """Mean rank of the positives."""
-    return ranks.estimate(
-        ranks.rank,
-        ends=lambda: (1.0, ranks.mean_candidates),
-        at_ends=0.0,
-        fewest=lambda: _fewest(ranks),
-        worth=_rank,
-    )
+    ends, fewest = lambda: (1.0, ranks.mean_candidates), lambda: _fewest(ranks)
+    return ranks.estimate(ranks.rank, ends=ends, at_ends=0.0, fewest=fewest, worth=_rank)
 
 
 @_of_ranks("median_rank", reference="hoyt2022", direction="lower", bounds=(1, np.inf), interval=errors.of_median)
@@ -133,9 +133,7 @@ def geometric_mean_rank(ranks: Ranks) -> Estimate:
     return Estimate(value, ranks.n, influence, reason="no queries", facts=facts)
 
 
-@_of_ranks(
-    "amri", reference="berrendorf2020", bounds=(-1, 1), conventions=_RULES | {"ties": TIES_EXPECTED}, chance=_zero
-)
+@_of_ranks("amri", reference="berrendorf2020", bounds=(-1, 1), **_ADJUSTED)
 def amri(ranks: Ranks) -> Estimate:
     """Adjusted mean rank index: 1 for perfect, 0 for random order, for any number of candidates."""
     ranks = ranks.under("expected")
@@ -144,14 +142,7 @@ def amri(ranks: Ranks) -> Estimate:
     return _adjusted(ranks, ranks.rank - 1, worst / 2, worst, worth=_rank, slope=slope, fewest=lambda: _fewest(ranks))
 
 
-@_of_ranks(
-    "adjusted_mrr",
-    reference="hoyt2022",
-    bounds=(-1, 1),
-    conventions=_RULES | {"ties": TIES_EXPECTED},
-    chance=_zero,
-    default=True,
-)
+@_of_ranks("adjusted_mrr", reference="hoyt2022", bounds=(-1, 1), default=True, **_ADJUSTED)
 def adjusted_mrr(ranks: Ranks) -> Estimate:
     """Mean reciprocal rank, scaled so that random order is 0 and perfect is 1."""
     ranks = ranks.under("expected")
@@ -161,13 +152,7 @@ def adjusted_mrr(ranks: Ranks) -> Estimate:
     return _adjusted(ranks, lost, 1 - random, worst, worth=_reciprocal, slope=slope, at_ends=AT_ENDS)
 
 
-@_of_ranks(
-    "adjusted_hits@{k}",
-    reference="hoyt2022",
-    bounds=(-np.inf, 1),
-    conventions=_RULES | {"ties": TIES_EXPECTED},
-    chance=_zero,
-)
+@_of_ranks("adjusted_hits@{k}", reference="hoyt2022", bounds=(-np.inf, 1), **_ADJUSTED)
 def adjusted_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     """Hits@k, scaled so that random order is 0 and perfect is 1."""
     ranks = ranks.under("expected")
@@ -195,8 +180,8 @@ def _adjusted(
         return 1 - ranks.mean(worst) / loss.facts["denominator"], 1.0
 
     assert loss.influence is not None
-    facts |= {"ends": ends, "at_ends": at_ends, "unit": ranks.unit, "slope": lambda: slope, "under": "expected"}
-    facts["denominator"] = loss.facts["denominator"]
+    own = {"ends": ends, "at_ends": at_ends, "slope": lambda: slope, "under": "expected"}
+    facts = {**loss.facts, **own, **facts}
     reason = reason if ranks.n.any() else "no queries"
     return Estimate(1 - loss.value, ranks.n, -loss.influence, reason=reason, facts=facts)
 
@@ -204,13 +189,6 @@ def _adjusted(
 def _fewest(ranks: Ranks) -> Floats:
     """How many units a mean over the ranks of each group needs."""
     return np.minimum(_FEWEST_RANKS, np.floor(np.sqrt(ranks.mean_candidates)))
-
-
-def _trivial(ranks: Ranks, k: int) -> tuple[str, ...]:
-    if k < ranks.fewest_candidates:
-        return ()
-    queries = int(ranks.items[ranks.candidates <= k].sum())
-    return (f"k = {k} is at least the number of candidates in {queries} queries, which score 1 with any model",)
 
 
 _reciprocal, _rank, _log = attrgetter("reciprocal"), attrgetter("rank"), attrgetter("log")

@@ -278,23 +278,17 @@ class _End:
 
     def drawn(self, sampler: str, ratio: float) -> Drawn:
         """Negatives of every query: first those that the sampler is about, then from all candidates but these."""
-        first, excluded, levels = (
-            Drawn(np.zeros((len(self.fixed), 0), np.int64), np.zeros(len(self.fixed), int)),
-            [],
-            None,
-        )
+        first, own = Drawn(np.zeros((len(self.fixed), 0), np.int64), np.zeros(len(self.fixed), int)), None
         if sampler in _TEMPORAL:
-            source = self.past if sampler == "historical" else self._newly_met()
-            first, excluded = self._from(source, int(self.k * ratio)), [source]
+            own = self.past if sampler == "historical" else self._newly_met()
+            first = self._from(own, int(self.k * ratio))
         elif sampler == "heart":
-            first, near = self._nearest()
-            excluded = [near]
-        elif sampler == "degree":
-            levels = _levels(self.asked)
+            first, own = self._nearest()
+        levels = _levels(self.asked) if sampler == "degree" else None
         pools, pool = self._pools(levels)
         level = None if levels is None else levels[self.asked.edges.tail]
-        rest = Draws(pools, pool, [*self.never, *excluded], level).drawn(self.k - first.count, self.random)
-        both = first.then(rest)
+        rest = Draws(pools, pool, [*self.never, *([] if own is None else [own])], level)
+        both = first.then(rest.drawn(self.k - first.count, self.random))
         return replace(both, nodes=both.nodes[:, : self.k])
 
     def _pools(self, levels: Ints | None = None) -> tuple[Pools, Ints]:

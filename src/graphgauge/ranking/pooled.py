@@ -16,13 +16,13 @@ import numpy as np
 
 from graphgauge.core.metric import Bounds, Estimate
 from graphgauge.core.types import AnyArray, Floats, Ints
-from graphgauge.kernels import tails
-from graphgauge.kernels.tails import TailCounts
-from graphgauge.kernels.tally import numbered
+from graphgauge.ranking.cells import numbered
+from graphgauge.ranking.counting import Levels, levels
 from graphgauge.stats.errors import auc_error, standard_error, two_samples
 from graphgauge.stats.intervals import of_area, of_mean, tail, wilson_interval
 
-_BLOCK = 1 << 20
+# Negatives that are placed at once, and levels that are summed at once.
+_BLOCK, _PART = 1 << 20, 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,19 +46,16 @@ class Pooled:
         first = parts[0]
         if len(parts) == 1:
             return first
+        pos, neg = (np.concatenate([getattr(part, name) for part in parts]) for name in ("pos", "neg"))
         starts = np.cumsum([0] + [len(part.neg) for part in parts])
         offsets = [part.offsets[1:] + at for part, at in zip(parts, starts, strict=False) if part.offsets is not None]
         cluster = [part.cluster for part in parts if part.cluster is not None]
         if cluster and first.over == "queries":
             sizes = np.cumsum([0, *(int(each.max(initial=-1)) + 1 for each in cluster)])
             cluster = [each + shift for each, shift in zip(cluster, sizes, strict=False)]
-        return replace(
-            first,
-            pos=np.concatenate([part.pos for part in parts]),
-            neg=np.concatenate([part.neg for part in parts]),
-            offsets=None if first.offsets is None else np.concatenate([[0], *offsets]),
-            cluster=None if first.cluster is None else np.concatenate(cluster),
-        )
+        joined: dict[str, Any] = {"offsets": np.concatenate([[0], *offsets])} if offsets else {}
+        joined |= {"cluster": np.concatenate(cluster)} if cluster else {}
+        return replace(first, pos=pos, neg=neg, **joined)
 
     def to_arrays(self) -> dict[str, AnyArray]:
         """For an archive; `from_arrays` reads them."""
@@ -71,9 +68,9 @@ class Pooled:
         return cls(arrays["pos"], arrays["neg"], arrays.get("offsets"), arrays.get("cluster"), **texts)
 
     @cached_property
-    def tails(self) -> TailCounts:
+    def levels(self) -> Levels:
         """At each distinct positive score: the positives that have it, the negatives above and beside."""
-        return tails.tail_counts(self.pos, self.neg)
+        return levels(self.pos, self.neg)
 
     @cached_property
     def units(self) -> Ints | None:
@@ -83,12 +80,23 @@ class Pooled:
     @property
     def roc_auc(self) -> float:
         """P(positive > negative) + P(equal) / 2 over all pairs, as a ratio of whole numbers; NaN if a side is empty."""
-        return tails.roc_auc(self.tails)
+        pairs, wins, at = len(self.pos) * len(self.neg), 0, self.levels
+        for part in _parts(len(at.values)):
+            doubled = 2 * (len(self.neg) - at.greater[part]) - at.equal[part]
+            # Two halves of 31 bits: neither sum of products exceeds 64 bits with fewer than 2**32 positives.
+            high, low = doubled >> 31, doubled & (2**31 - 1)
+            wins += (int(np.dot(at.positives[part], high)) << 31) + int(np.dot(at.positives[part], low))
+        return wins / (2 * pairs) if pairs else math.nan
 
     @property
     def average_precision(self) -> float:
         """The mean over positives of the precision at their score; NaN if a side is empty."""
-        return tails.average_precision(self.tails)
+        if not len(self.pos) or not len(self.neg):
+            return math.nan
+        at = self.levels
+        hits = np.cumsum(at.positives)
+        precision = at.positives * (hits / (hits + at.greater + at.equal))
+        return math.fsum(float(precision[part].sum()) for part in _parts(len(hits))) / len(self.pos)
 
     def threshold(self, rank: int) -> Any:
         """The score of the negative with this rank, 1 for the best; infinite beyond either end."""
@@ -112,9 +120,13 @@ class Pooled:
     def blocks(self) -> Iterator[tuple[AnyArray, Ints]]:
         """The negatives block by block, with the query of each."""
         assert self.offsets is not None
-        for start in range(0, len(self.neg), _BLOCK):
-            block = self.neg[start : start + _BLOCK]
-            yield block, np.searchsorted(self.offsets, np.arange(start, start + len(block)), side="right") - 1
+        for part in _parts(len(self.neg), _BLOCK):
+            block = self.neg[part]
+            yield block, np.searchsorted(self.offsets, part.start + np.arange(len(block)), side="right") - 1
+
+
+def _parts(size: int, step: int = _PART) -> list[slice]:
+    return [slice(start, start + step) for start in range(0, size, step)]
 
 
 def auc_bounds(sample: Pooled, estimate: Estimate, confidence: float) -> Bounds:
@@ -135,7 +147,7 @@ def _precision_error(sample: Pooled) -> tuple[Floats, Floats]:
     Precision at a score s is T/(T + F), with T positives and F negatives at or above s. A positive at or above s adds
     F/(T + F)² to it, a negative takes T/(T + F)² away; summed over the positives these are each score's influence.
     """
-    pos, neg, counts = sample.pos, sample.neg, sample.tails
+    pos, neg, counts = sample.pos, sample.neg, sample.levels
     if len(pos) < 2 or not len(neg):
         return np.array([np.nan]), np.array([0.0])
     at_or_above, false = np.cumsum(counts.positives), counts.greater + counts.equal
@@ -151,8 +163,8 @@ def _precision_error(sample: Pooled) -> tuple[Floats, Floats]:
 
     added = (at_or_above / selected + gained)[level_of(pos)]
     if sample.offsets is None:
-        taken = [lost[level_of(neg[start : start + _BLOCK])] for start in range(0, len(neg), _BLOCK)]
-        of_negatives = np.concatenate(taken) * (len(neg) / len(pos))
+        of_negatives = np.concatenate([lost[level_of(neg[part])] for part in _parts(len(neg), _BLOCK)])
+        of_negatives *= len(neg) / len(pos)
         positives = standard_error(added - added.mean(), cluster=sample.units)
         return two_samples(positives, standard_error(of_negatives - of_negatives.mean()))
     influence = added.copy()

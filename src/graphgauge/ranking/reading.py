@@ -11,22 +11,22 @@ import hashlib
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.archive import read_archive, write_archive
-from graphgauge.core.arrays import AnyArray, Floats, Ints
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.gate import Gate
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.random import Random
 from graphgauge.ranking.assist import Assist
-from graphgauge.ranking.counts import Counts
+from graphgauge.ranking.breakdown import per_item
+from graphgauge.ranking.counts import Counts, arrays_of
 from graphgauge.ranking.labels import Labels
-from graphgauge.ranking.per_query import per_item
 from graphgauge.ranking.queries import Queries
 from graphgauge.ranking.sequence import Bets, Bound, Walk, reading_order
 
@@ -74,10 +74,7 @@ class Asked:
 
     units: int
     within: Mapping[str, float]
-    gates: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        return {"units": self.units, "within": dict(self.within), "gates": list(self.gates)}
+    gates: list[str]
 
 
 class Followed:
@@ -126,14 +123,6 @@ class Followed:
         return not wide and all(self.side(text) is not None for text in self.bets)
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """Predictions for all units, and their weighted mean over the units unread before each of the order."""
-
-    units: Floats
-    unread: Floats
-
-
 class Reading:
     """Reads units in random order until everything asked for is known."""
 
@@ -151,15 +140,16 @@ class Reading:
         self.sides, self.rows, self.units, self.followed, self.ties = sides, rows, units, followed, ties
         self.seed, self._assists = seed, assists
         # The order does not depend on the predictors in a way that they could know.
-        seeds = [seed, *(each.digest for each in assists.values())]
-        self.order = reading_order(units.weights, Random(seeds if assists else seed))
+        seeds = [seed, *(each.digest for each in assists.values())] if assists else seed
+        self.order = reading_order(units.weights, Random(seeds))
         self.metrics = tuple(dict.fromkeys(each.metric for each in followed))
         self.schedule: list[Asked] = []
         self.done = self.scores = 0
         self.trail: list[tuple[int, float, float]] = []
         self._counted: list[list[Counts]] = [[] for _ in sides]
         self._values: dict[str, list[Floats]] = {metric: [] for metric in self.metrics}
-        self._fits: dict[str, Fit] = {}
+        # Predictions for all units, and their weighted mean over the units unread before each of the order.
+        self._fits: dict[str, tuple[Floats, Floats]] = {}
         total = len(self.order)
         grid = np.ceil(_FIRST_LOOK * (1 + _MORE) ** np.arange(int(math.log(max(total, 2), 1 + _MORE)) + 1))
         self._looks = np.unique(np.append(np.minimum(grid, total), total)).astype(np.int64)
@@ -239,7 +229,7 @@ class Reading:
             for each in self.followed:
                 x = [mean[part] for mean in means[each.metric]]
                 fit = None if each.paired else self._fits.get(each.metric)
-                known = None if fit is None else (fit.units[units], fit.unread[start:end])
+                known = None if fit is None else (fit[0][units], fit[1][start:end])
                 each.follow(x[0] - x[1] if each.paired else x[0], self.units.weights[units], known)
         for side, counts in zip(self._counted, counted, strict=True):
             side.append(replace(counts, labels=Labels()))
@@ -281,16 +271,15 @@ class Reading:
             every, owner = self.units.members(np.arange(len(self.order)))
             predicted = self.units.means(assist.fit(queries, values)[every], every, owner)
             unread = (np.cumsum(weight * predicted[self.order][::-1]) / np.cumsum(weight))[::-1]
-            self._fits[metric] = Fit(predicted, np.clip(unread, 0.0, 1.0))
+            self._fits[metric] = predicted, np.clip(unread, 0.0, 1.0)
 
     # ---- file
 
     def save(self, path: Path) -> None:
         """Write the counts of what was read, and the schedule."""
-        arrays: dict[str, AnyArray] = {}
-        for side in range(len(self.sides)):
-            arrays |= {f"{side}.{name}": values for name, values in self.counts(side).to_arrays().items()}
-        facts = {"run": self._facts(), "units": self.done, "schedule": [each.to_json() for each in self.schedule]}
+        sides = enumerate(self.counts(side).to_arrays() for side in range(len(self.sides)))
+        arrays = {f"{side}.{name}": values for side, columns in sides for name, values in columns.items()}
+        facts = {"run": self._facts(), "units": self.done, "schedule": [asdict(each) for each in self.schedule]}
         write_archive(path, _KIND, facts, arrays)
 
     def _facts(self) -> dict[str, Any]:
@@ -311,16 +300,10 @@ class Reading:
         facts, arrays = read_archive(path, _KIND)
         differing = [name for name, value in self._facts().items() if facts["run"].get(name) != value]
         if differing:
-            fix = "Give the same queries and options, or begin anew with another file."
-            raise InputError(f"the saved run differs in {', '.join(differing)}", where=str(path), fix=fix)
-        self.schedule = [
-            Asked(int(each["units"]), dict(each["within"]), tuple(each["gates"])) for each in facts["schedule"]
-        ]
-        parts = []
-        for side in range(len(self.sides)):
-            prefix = f"{side}."
-            own = {name.removeprefix(prefix): each for name, each in arrays.items() if name.startswith(prefix)}
-            parts.append(Counts.from_arrays(own))
+            what = f"the saved run differs in {', '.join(differing)}"
+            raise InputError(what, where=str(path), fix="Give the same queries and options, or begin anew.")
+        self.schedule = [Asked(**each) for each in facts["schedule"]]
+        parts = [Counts.from_arrays(arrays_of(arrays, side)) for side in range(len(self.sides))]
         self._require_same_scores(parts, int(facts["units"]), path)
         start = 0
         stops = [*self._looks[self._looks < facts["units"]].tolist(), int(facts["units"])]
@@ -331,7 +314,7 @@ class Reading:
 
     def ask(self, within: Mapping[str, float], gates: Sequence[str]) -> None:
         """Ask for these from here on."""
-        asked = Asked(self.done, dict(within), tuple(gates))
+        asked = Asked(self.done, dict(within), list(gates))
         same = bool(self.schedule) and replace(self.schedule[-1], units=self.done) == asked
         if not same:
             self.schedule = [each for each in self.schedule if each.units < self.done]

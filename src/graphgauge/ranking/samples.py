@@ -16,18 +16,16 @@ import numpy as np
 
 from graphgauge.core.metric import Estimate
 from graphgauge.core.types import Floats, Ints
-from graphgauge.kernels.tally import numbered, tally
 from graphgauge.ranking import ties as rules
+from graphgauge.ranking.cells import numbered, tally
 from graphgauge.ranking.counts import Counts
 from graphgauge.stats.errors import Clusters, Spread, spread
 
 # Of a query at each end: single queries reach the ends of shares and reciprocal ranks, but hardly the last rank.
 AT_ENDS = 0.05
-# Queries that are tallied at once, so that they stay in the cache.
-_CACHED = 1 << 16
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Sample:
     """Cells of equal items, which are positives or queries.
 
@@ -39,11 +37,11 @@ class Sample:
     ties: str
     count: Floats
     items: Ints
-    group: Ints | None
-    groups: int
-    cluster: Ints | None
-    over: str
-    unit: str
+    group: Ints | None = None
+    groups: int = 1
+    cluster: Ints | None = None
+    over: str = "queries"
+    unit: str = "query"
 
     @cached_property
     def n(self) -> Ints:
@@ -142,7 +140,7 @@ def _plain_sum(values: Floats, group: Ints | None, groups: int) -> Floats:
     return np.bincount(group, values, groups).astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Ranks(Sample):
     """Positives, each among the negatives of its query: those above it, those beside it, and the candidates with it.
 
@@ -167,45 +165,29 @@ class Ranks(Sample):
             "shared": counts.pooled,
         }
         if counts.one_each and labels.cluster is None and labels.weights is None:
-            columns, items = _folded(counts, codes)
-            greater, equal, candidates = columns[-3:]
-            return cls(
-                ties=ties,
-                count=items.astype(np.float64),
-                items=items,
-                group=None if codes is None else columns[0],
-                cluster=None,
-                greater=greater,
-                equal=equal,
-                candidates=candidates,
-                **common,
-            )
+            columns = [counts.above, counts.beside, counts.candidates]
+            rows, items = tally(columns if codes is None else [codes, *columns], counts.count)
+            common |= dict(zip(("greater", "equal", "candidates"), rows[-3:], strict=True))
+            common |= {"group": None if codes is None else rows[0], "count": items.astype(np.float64), "items": items}
+            return cls(ties=ties, **common)
         alone, query = cls.each(counts, ties), counts.query
         multiples = counts.multiples[query]
         cluster = np.arange(len(counts.candidates)) if labels.cluster is None else numbered(labels.cluster)[1]
-        return replace(
-            alone,
-            count=alone.count * multiples,
-            items=alone.items * multiples,
-            group=None if codes is None else codes[query],
-            cluster=cluster[query],
-            **common,
-        )
+        common |= {"count": alone.count * multiples, "items": alone.items * multiples, "cluster": cluster[query]}
+        return replace(alone, group=None if codes is None else codes[query], **common)
 
     @classmethod
     def each(cls, counts: Counts, ties: str = "realistic") -> Ranks:
         """The positives as runs, each query in a group of its own."""
-        query, n = counts.query.astype(np.int64), len(counts.candidates)
+        query = counts.query.astype(np.int64)
         items = counts.positives.astype(np.int64)
-        weights = np.ones(len(query)) if counts.labels.weights is None else counts.labels.weights[query]
+        weights = 1.0 if counts.labels.weights is None else counts.labels.weights[query]
         return cls(
             ties=ties,
-            count=items * weights,
+            count=np.asarray(items * weights, np.float64),
             items=items,
             group=query,
-            groups=n,
-            cluster=None,
-            over="queries",
+            groups=len(counts.candidates),
             unit="positive" if counts.lists else "query",
             greater=(counts.above - counts.ahead).astype(np.int64),
             equal=counts.beside.astype(np.int64),
@@ -228,8 +210,8 @@ class Ranks(Sample):
         """Other positives, one of each, under the same rule: to ask what a rank is worth."""
         above, beside, among = np.broadcast_arrays(greater, equal, candidates)
         one = np.ones(above.shape, np.int64)
-        count = one.astype(np.float64)
-        return Ranks(self.ties, count, one, None, 1, None, self.over, self.unit, above, beside, among)
+        about: dict[str, Any] = {"ties": self.ties, "over": self.over, "unit": self.unit}
+        return Ranks(count=one.astype(float), items=one, greater=above, equal=beside, candidates=among, **about)
 
     @cached_property
     def constant(self) -> Ranks:
@@ -319,22 +301,3 @@ def merged(sample: Sample, place: Ints, cells: int) -> dict[str, Any]:
     """The items of new cells, if each of a sample's is part of the one at its place."""
     items = np.bincount(place, sample.items, cells).astype(np.int64)
     return {"count": exact_sum(np.asarray(sample.count), place, cells), "items": items}
-
-
-def _folded(counts: Counts, codes: Ints | None) -> tuple[list[Ints], Ints]:
-    """The distinct (group, greater, equal, candidates) of queries with one positive, sorted, and how many have each."""
-    greater, equal, candidates = counts.above, counts.beside, counts.candidates
-    n = len(greater)
-    one_length = n > 0 and candidates.strides[0] == 0
-    if codes is None and counts.count is None and one_length and int(candidates[0]) ** 2 <= n:
-        side = int(candidates[0])
-        table = np.zeros(side * side, np.int64)
-        for start in range(0, n, _CACHED):
-            part = slice(start, start + _CACHED)
-            table += np.bincount(greater[part] * np.int32(side) + equal[part], minlength=len(table))
-        cells = np.flatnonzero(table)
-        greater, equal = np.divmod(cells, side)
-        return [greater, equal, np.full(len(cells), side)], table[cells]
-    columns = [greater, equal, candidates] if codes is None else [codes, greater, equal, candidates]
-    distinct_columns, items = tally(columns, counts.count)
-    return list(distinct_columns), items

@@ -15,18 +15,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from graphgauge import _core
 from graphgauge.core.arrays import as_numeric, is_cuda, is_tensor, require_shape
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.kernels.dtypes import exact, working_dtype
 from graphgauge.ranking import device
+from graphgauge.ranking.counting import row_counts
 from graphgauge.ranking.counts import Counts, Met
 from graphgauge.ranking.flat import count_lists
 from graphgauge.ranking.scores import forget
 from graphgauge.ranking.sets import Sets
-from graphgauge.ranking.tops import entries
 
 # Embeddings or other rows: an array, a tensor, or a tuple of them, as the real and imaginary parts of ComplEx.
 Rows = Any
@@ -158,9 +155,8 @@ def counted(block: Any, task: Task, rows: Ints, minus_inf: str | None, where: st
         own = device.gathered(block, targets.rows, targets.values)
         found = device.rank_counts(own, block.detach(), others, exact=True)
     else:
-        scores = _countable(block)
-        own = scores[targets.rows, targets.values]
-        found = _core.rank_counts(own, scores, others, threads=threads_for(scores.size))
+        own = block[targets.rows, targets.values]
+        found = row_counts(own, block, mask=others)
     above, equal, missing, lowest, negatives = found
     unscored = missing + (own != own)
     if unscored.any():
@@ -207,10 +203,18 @@ def _met_lowest(lowest: AnyArray, own: AnyArray, targets: Sets, rows: Ints, minu
     return Met(excluded=total)
 
 
-def _countable(scores: AnyArray) -> AnyArray:
-    """Scores in a type that is counted."""
-    half = scores.dtype == np.float16
-    return np.require(scores, None, ("C", "A")) if half else exact(scores, working_dtype(scores.dtype))
+def entries(scores: AnyArray, candidates: Mask, k: int, slack: Floats | float = 0.0) -> tuple[Ints, Ints]:
+    """Row and column of candidates whose score is at least the k-th best of their row, or less by twice `slack`."""
+    block = np.array(scores, np.float64 if scores.dtype.kind != "f" or scores.dtype.itemsize == 8 else np.float32)
+    block[~candidates] = -np.inf
+    rows, width = block.shape
+    if not rows or not width:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    place = max(width - k, 0)
+    kth = np.partition(block, place, axis=1)[:, place]
+    least = kth.astype(np.float64) - 2 * np.broadcast_to(slack, rows)
+    row, column = np.nonzero((block >= least[:, None]) & candidates)
+    return row, column
 
 
 def _top(scores: AnyArray, task: Task, k: int) -> Top:

@@ -10,19 +10,16 @@ import mmap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from graphgauge import _core
 from graphgauge.core.arrays import as_numeric, is_cuda, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy
-from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.kernels.dtypes import comparable, exact, working_dtype
-from graphgauge.kernels.tails import tail_counts
-from graphgauge.ranking.counts import POOL, Counts, Met, Whole, stretches
+from graphgauge.ranking.counting import RowCounts, exact, levels, row_counts, working_dtype
+from graphgauge.ranking.counts import POOL, Counts, Met, stretches
 from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import Queries, Rows
@@ -35,8 +32,8 @@ _SHAPES = (
     "One positive score per query, and one row of negatives per query: pos (n,), neg (n, k); or one pool of negatives "
     "(m,) for all positives."
 )
-# Elements converted at a time, so that copies stay in the cache, and elements of a file read at a time.
-_CACHED, _MAPPED = 1 << 18, 1 << 24
+# Elements of a file read at a time.
+_MAPPED = 1 << 24
 
 
 def from_scores(
@@ -98,7 +95,7 @@ def from_scores(
     if pos_scores is None or neg_scores is None:
         missing = "pos_scores" if pos_scores is None else "neg_scores"
         raise OptionError(f"{missing} not given", fix="Pass pos_scores and neg_scores, or a Queries.").about(missing)
-    drawn = None
+    drawn = offsets = valid = None
     if negatives is not None:
         if mask is not None:
             raise OptionError("drawn negatives have a mask of their own", fix="Leave out mask.").about("mask")
@@ -107,41 +104,34 @@ def from_scores(
         mask, drawn = scored_mask(negatives, neg_scores), str(negatives)
     pos = pos_scores if is_cuda(pos_scores) else as_numeric(pos_scores, "pos_scores")
     require_shape(pos, (None,), "pos_scores", _SHAPES)
-    offsets = None
     if isinstance(neg_scores, tuple):
-        neg_scores, offsets = _pair(neg_scores)
+        if len(neg_scores) != 2:
+            fix = "A tuple is (values, offsets); pass rows of negatives as a list."
+            raise InputError(f"found a tuple of {len(neg_scores)}", where="neg_scores", fix=fix)
+        neg_scores, offsets = neg_scores
     elif _is_ragged(neg_scores):
         neg_scores, offsets = _joined(neg_scores, len(pos))
-    if offsets is not None and mask is not None:
-        raise OptionError("only a matrix of negatives takes a mask", fix="Leave out what is masked.").about("mask")
     neg = neg_scores if is_cuda(neg_scores) else as_numeric(neg_scores, "neg_scores", ragged=_RAGGED)
     labels = Labels.given(len(pos), ids=ids, groups=groups, cluster=cluster, weights=weights)
-    if offsets is None and neg.ndim == 1 and drawn is None:
-        if mask is not None:
-            raise OptionError("one pool of negatives takes no mask", fix="Leave out what is masked.").about("mask")
+    pool = offsets is None and neg.ndim == 1 and drawn is None
+    if mask is not None and (pool or offsets is not None):
+        raise OptionError("only a matrix of negatives takes a mask", fix="Leave out what is masked.").about("mask")
+    if pool:
         if labels.weights is not None:
             raise OptionError("one pool of negatives takes no weights", fix="Leave them out.").about("weights")
         return PoolQueries(as_numeric(pos, "pos_scores"), as_numeric(neg, "neg_scores"), labels, minus_inf, nan)
-    bounds = None
     if offsets is None:
         require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)
+        valid = None if mask is None else _checked_mask(mask, neg)
     else:
         require_shape(neg, (None,), "neg_scores", "With offsets, the negatives are one flat array.")
-        bounds = checked_offsets(offsets, len(pos), len(neg), "offsets of neg_scores", "negatives")
-    valid = None if mask is None else _checked_mask(mask, neg)
-    return ScoreQueries(pos, neg, bounds, valid, labels, minus_inf, nan, drawn)
+        offsets = checked_offsets(offsets, len(pos), len(neg), "offsets of neg_scores", "negatives")
+    return ScoreQueries(pos, neg, offsets, valid, labels, minus_inf, nan, drawn)
 
 
 def _is_ragged(neg: Any) -> bool:
     """Whether negatives are a list of arrays of different lengths, such as TGB's evaluators take."""
     return isinstance(neg, list) and all(np.ndim(row) == 1 for row in neg) and len({len(row) for row in neg}) > 1
-
-
-def _pair(neg: tuple[Any, ...]) -> tuple[Any, Any]:
-    if len(neg) != 2:
-        fix = "A tuple is (values, offsets); pass rows of negatives as a list."
-        raise InputError(f"found a tuple of {len(neg)}", where="neg_scores", fix=fix)
-    return neg[0], neg[1]
 
 
 def _joined(rows: Any, n: int) -> tuple[AnyArray, Ints]:
@@ -162,16 +152,6 @@ def _checked_mask(mask: Any, neg: Any) -> Any:
 
 
 # ---- each positive with negatives of its own
-
-
-class RowCounts(NamedTuple):
-    """For each query: the negatives above the positive, beside it, NaN, at −inf, and all; NaN is only in the last."""
-
-    greater: Whole
-    equal: Whole
-    missing: Whole
-    lowest: Whole
-    negatives: Whole
 
 
 @dataclass(eq=False)
@@ -218,13 +198,9 @@ class ScoreQueries(Queries):
         # Without any negative left, a positive would rank first with any score.
         emptied = (missing > 0) & (missing == negatives) & ~unscored
         kept = ~(unscored | emptied)
-        met = Met(
-            unscored=int(unscored.sum()),
-            emptied=int(emptied.sum()),
-            missing=int(missing[kept].sum(dtype=np.int64)),
-            lowest=0 if excluded else int(lowest[kept].sum(dtype=np.int64)),
-            excluded=excluded,
-        )
+        total = 0 if excluded else int(lowest[kept].sum(dtype=np.int64))
+        met = Met(int(unscored.sum()), int(emptied.sum()), lowest=total, excluded=excluded)
+        met += Met(missing=int(missing[kept].sum(dtype=np.int64)))
         candidates = negatives.astype(np.int64) - missing + 1
         found = Counts.from_ranks(greater[kept], equal[kept], candidates[kept], met=met, negatives=self.negatives)
         return found, None if kept.all() else kept
@@ -249,59 +225,30 @@ class ScoreQueries(Queries):
         """The scores of some queries, as views where the rows follow each other."""
         if isinstance(rows, slice) and rows == slice(0, self.n):
             return self
-        labels, mask = Labels(), self.mask
+        mask, offsets = None if self.mask is None else self.mask[rows], None
         if self.offsets is None:
-            mask = None if mask is None else mask[rows]
-            return ScoreQueries(self.pos[rows], self.neg[rows], None, mask, labels, self.minus_inf, self.nan, None)
-        numbers = self.rows(rows)
-        starts, ends = self.offsets[numbers], self.offsets[numbers + 1]
-        offsets = np.concatenate([[0], np.cumsum(ends - starts)])
-        if isinstance(rows, slice) and rows.step in (None, 1):
-            neg = self.neg[starts[0] : ends[-1]] if len(numbers) else self.neg[:0]
+            neg = self.neg[rows]
         else:
-            neg = self.neg[stretches(starts, ends - starts)]
-        return ScoreQueries(self.pos[rows], neg, offsets, None, labels, self.minus_inf, self.nan, None)
+            numbers = self.rows(rows)
+            starts, ends = self.offsets[numbers], self.offsets[numbers + 1]
+            offsets = np.concatenate([[0], np.cumsum(ends - starts)])
+            together = isinstance(rows, slice) and rows.step in (None, 1) and len(numbers) > 0
+            neg = self.neg[starts[0] : ends[-1]] if together else self.neg[stretches(starts, ends - starts)]
+        return ScoreQueries(self.pos[rows], neg, offsets, mask, Labels(), self.minus_inf, self.nan, None)
 
     def _row_counts(self) -> RowCounts:
         if is_cuda(self.neg):
             from graphgauge.ranking import device
 
             return RowCounts(*device.rank_counts(self.pos, self.neg.detach(), self.mask))
-        # Slices of a memory map are slow to make; the plain array over it shares the memory.
-        neg, mask = np.asarray(self.neg), None if self.mask is None else np.asarray(self.mask)
-        pos = comparable(as_numeric(self.pos, "pos_scores"), neg)
-        if neg.dtype == pos.dtype and neg.flags.c_contiguous and neg.flags.aligned:
-            return _counted(pos, neg, self.offsets, mask)
-        # Others are converted, a few rows at a time.
-        parts, step = [], max(1, _CACHED * len(pos) // max(neg.size, 1))
-        for start in range(0, max(len(pos), 1), step):
-            rows = slice(start, start + step)
-            if self.offsets is None:
-                scores, ends = neg[rows], None
-            else:
-                ends = self.offsets[start : start + step + 1]
-                scores, ends = neg[ends[0] : ends[-1]], ends - ends[0]
-            parts.append(_counted(pos[rows], exact(scores, pos.dtype), ends, None if mask is None else mask[rows]))
-        return RowCounts(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return row_counts(as_numeric(self.pos, "pos_scores"), self.neg, self.offsets, self.mask)
 
     def _refuse_nan(self) -> None:
         """Raise the error that says how many scores are NaN, and the index of the first."""
         refuse_nan(as_numeric(self.pos, "pos_scores"), "pos_scores", fix=FIX_NAN)
-        neg, mask = as_numeric(self.neg, "neg_scores"), True if self.mask is None else as_numeric(self.mask, "mask")
-        missing = np.isnan(neg) & mask
-        first = tuple(int(place) for place in np.unravel_index(int(np.argmax(missing)), neg.shape))
-        of = neg.size if self.mask is None else np.count_nonzero(mask)
-        what = f"{np.count_nonzero(missing)} of {of} values are NaN, the first at index "
-        what += str(first[0] if len(first) == 1 else first)
-        raise InputError(what, where="neg_scores", fix=FIX_NAN)
-
-
-def _counted(pos: AnyArray, neg: AnyArray, offsets: Ints | None, mask: Mask | None) -> RowCounts:
-    threads = threads_for(neg.size)
-    if offsets is not None:
-        return RowCounts(*_core.ragged_rank_counts(pos, neg, offsets, threads=threads))
-    use = None if mask is None else np.require(mask, None, ("C", "A"))
-    return RowCounts(*_core.rank_counts(pos, neg, use, threads=threads))
+        neg = as_numeric(self.neg, "neg_scores")
+        used = neg if self.mask is None else np.where(as_numeric(self.mask, "mask"), neg, 0)
+        refuse_nan(used, "neg_scores", fix=FIX_NAN)
 
 
 def _mapping(array: Any) -> mmap.mmap | None:
@@ -360,32 +307,30 @@ class PoolQueries(Queries):
     @cached_property
     def _used(self) -> tuple[AnyArray, Met]:
         """The negatives that count, and what was met among them."""
-        missing = int(np.count_nonzero(self.neg != self.neg))
-        if missing and self.nan == "raise":
+        if self.neg.dtype.kind != "f":
+            return self.neg, Met()
+        if self.nan == "raise":
             refuse_nan(self.neg, "neg_scores", fix=FIX_NAN)
-        lowest = int(np.count_nonzero(np.isneginf(self.neg))) if self.neg.dtype.kind == "f" else 0
-        exclude = self.minus_inf == "exclude"
-        neg = self.neg
-        if missing or (lowest and exclude):
-            neg = neg[~(np.isnan(neg) | (np.isneginf(neg) & exclude))]
-        met = Met(missing=missing, lowest=0 if exclude else lowest, excluded=lowest if exclude else 0)
-        return neg, met
+        missing, lowest = np.isnan(self.neg), np.isneginf(self.neg)
+        met, exclude = Met(missing=int(missing.sum())), self.minus_inf == "exclude"
+        met += Met(**{"excluded" if exclude else "lowest": int(lowest.sum())})
+        left_out = missing | (lowest & exclude)
+        return self.neg[~left_out] if left_out.any() else self.neg, met
 
     def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
         pos, (neg, met) = self.pos[rows], self._used
         kept = pos == pos
-        if not kept.all():
-            if self.nan == "raise":
-                refuse_nan(self.pos, "pos_scores", fix=FIX_NAN)
-            met += Met(unscored=int(np.count_nonzero(~kept)))
+        if self.nan == "raise" and not kept.all():
+            refuse_nan(self.pos, "pos_scores", fix=FIX_NAN)
+        met += Met(unscored=int(np.count_nonzero(~kept)))
         if met.missing and not len(neg):  # without any negative left, a positive would rank first with any score
             met += Met(emptied=int(np.count_nonzero(kept)))
             kept = np.zeros(len(pos), bool)
         pos = pos[kept]
-        tails = tail_counts(pos, neg)
-        rising = tails.values[::-1]
+        at = levels(pos, neg)
+        rising = at.values[::-1]
         place = len(rising) - 1 - np.searchsorted(rising, exact(pos, rising.dtype))
-        found = Counts.from_ranks(tails.greater[place], tails.equal[place], len(neg) + 1, met=met, negatives=POOL)
+        found = Counts.from_ranks(at.greater[place], at.equal[place], len(neg) + 1, met=met, negatives=POOL)
         return found, None if kept.all() else kept
 
     def pool(self) -> Pooled:
@@ -393,6 +338,6 @@ class PoolQueries(Queries):
         if self.nan == "raise":
             refuse_nan(self.pos, "pos_scores", fix=FIX_NAN)
         neg, met = self._used
-        kept = np.zeros(self.n, bool) if met.missing and not len(neg) else self.pos == self.pos
+        kept = (self.pos == self.pos) & bool(len(neg) or not met.missing)
         cluster = None if self.labels.cluster is None else self.labels.cluster[kept]
         return Pooled(self.pos[kept], neg, None, cluster, "positives" if cluster is None else "clusters", "positive")

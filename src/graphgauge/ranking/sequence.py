@@ -133,14 +133,6 @@ class Bound:
         low, high = self.interval
         return min(max(self.centre / self.slope if self.slope else (low + high) / 2, low), high)
 
-    def at(self, alpha: float) -> tuple[float, float]:
-        """The interval of this look alone at another level."""
-        if self.walk.finished or not self.slope:
-            return self.interval
-        middle, reach = self.centre / self.slope, (math.log(2 / alpha) + self.cost) / self.slope
-        low, high = self.walk.certain
-        return max(middle - reach, low), min(middle + reach, high)
-
 
 class Bets:
     """Whether the mean of a walk is above or below `limit`: capital that grows if it is.
@@ -187,12 +179,6 @@ class Bets:
             beyond_limit = walk.certain[0] - self.limit
             if abs(beyond_limit) > _ROUNDING * span:
                 self.side = "above" if beyond_limit > 0 else "below"
-
-    @property
-    def evidence(self) -> float:
-        """How far the decision has come: the logarithm of the capital, as a share of what is needed."""
-        most = max(float(_capital(logs[None])[0]) for logs in self._logs.values())
-        return min(max(most, 0.0) / self.needed, 1.0)
 
 
 def _running(start: float, terms: Floats) -> Floats:

@@ -99,7 +99,7 @@ class Sets:
         if isinstance(given, Sets):
             return given
         if given is None:
-            return cls.from_pairs(np.empty(0, np.int64), np.empty(0, np.int64), of.queries, of.entities)
+            return cls(np.empty(0, np.int64), np.zeros(of.queries + 1, np.int64), of.entities or 0)
         if hasattr(given, "tocsr"):
             return cls._from_sparse(given, of, where)
         if isinstance(given, Mapping):
@@ -148,7 +148,7 @@ class Sets:
         return cls.from_pairs(np.repeat(query, [len(part) for part in parts]), entity, of.queries, of.entities)
 
     @classmethod
-    def _from_columns(cls, columns: list[AnyArray], of: Numbering, where: str) -> Sets:
+    def _from_columns(cls, columns: Any, of: Numbering, where: str) -> Sets:
         query, entity = of.of_queries(columns[0], where), of.of_entities(columns[1], where)
         return cls.from_pairs(query, entity, of.queries, of.entities)
 
@@ -163,8 +163,7 @@ class Sets:
 
     @classmethod
     def _from_list(cls, given: list[Any], of: Numbering, where: str) -> Sets:
-        twos = bool(given) and all(isinstance(each, list | tuple) and len(each) == 2 for each in given)
-        if twos:
+        if given and all(isinstance(each, list | tuple) and len(each) == 2 for each in given):
             raise _ambiguous(f"{len(given)} lists of two", f"np.array({where})", f"[set(each) for each in {where}]", of)
         if len(given) != of.queries:
             raise InputError(f"found {len(given)} sets for {of.queries}", where=where, fix=f"One per {of.query}.")
@@ -195,12 +194,13 @@ class Sets:
             if len(array) == of.queries:
                 pairs = f"scipy.sparse.coo_array((np.ones(len({where})), {where}.T), ({of.queries}, {of.entities}))"
                 raise _ambiguous(f"an array {array.shape}", pairs, f"list({where})", of)
-            return cls._from_columns([array[:, 0], array[:, 1]], of, where)
+            return cls._from_columns(array.T, of, where)
+        what = f"found an array of shape {array.shape}"
+        fix = f"For the entities of each {of.query} write list({where})."
         if array.ndim == 2 and array.size and array.dtype.kind in "iuf" and set(np.unique(array)) <= {0, 1}:
             what = f"a matrix {array.shape} of 0 and 1, where {of.entity} numbers are expected"
-            raise InputError(what, where=where, fix=f"Pass it as booleans: {where} != 0.")
-        what = f"found an array of shape {array.shape}"
-        raise InputError(what, where=where, fix=f"For the entities of each {of.query} write list({where}). {_LISTS}")
+            fix = f"Pass it as booleans: {where} != 0."
+        raise InputError(what, where=where, fix=f"{fix} {_LISTS}")
 
     # ---- what is in them
 
@@ -218,11 +218,10 @@ class Sets:
 
     def take(self, rows: Any) -> Sets:
         """The sets with these numbers, in this order."""
-        if not isinstance(rows, np.ndarray) or rows.dtype == np.bool_:
-            rows = np.arange(len(self))[rows]
-        size = self.offsets[rows + 1] - self.offsets[rows]
+        numbers = rows if isinstance(rows, np.ndarray) and rows.dtype.kind == "i" else np.arange(len(self))[rows]
+        size = self.offsets[numbers + 1] - self.offsets[numbers]
         ends = np.append(0, np.cumsum(size))
-        places = np.repeat(self.offsets[rows] - ends[:-1], size) + np.arange(ends[-1])
+        places = np.repeat(self.offsets[numbers] - ends[:-1], size) + np.arange(ends[-1])
         return Sets(self.values[places], ends, self.entities)
 
     def contain(self, row: Ints, entity: Ints) -> Mask:

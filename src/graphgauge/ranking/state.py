@@ -22,7 +22,7 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.core.result import Result
 from graphgauge.core.types import Floats, Ints
-from graphgauge.ranking.counts import Counts, Met
+from graphgauge.ranking.counts import Counts, Met, arrays_of
 from graphgauge.ranking.evaluate import evaluate, queries_of
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import CountedQueries, Queries
@@ -176,8 +176,10 @@ class RankingState:
             scores = part.shared or part.pooled
             if scores is not None:
                 arrays |= {f"{number}.{key}": values for key, values in scores.to_arrays().items()}
-            rules = None if part.shared is None else [part.shared.minus_inf, part.shared.nan]
-            facts["parts"].append([name, None if part.shared else len(part.counts().candidates), rules])
+            if part.shared is None:
+                facts["parts"].append([name, len(part.counts().candidates), None])
+            else:
+                facts["parts"].append([name, None, [part.shared.minus_inf, part.shared.nan]])
         write_archive(path, _KIND, facts, arrays)
 
     @classmethod
@@ -187,13 +189,11 @@ class RankingState:
         state = cls(pooled=bool(facts["pooled"]))
         start, whole = 0, Counts.from_arrays(arrays) if "above" in arrays else None
         for number, (name, size, rules) in enumerate(facts["parts"]):
-            prefix = f"{number}."
-            own = {key.removeprefix(prefix): each for key, each in arrays.items() if key.startswith(prefix)}
-            part = state._parts[name] = _Part()
-            if rules is not None:
+            own, part = arrays_of(arrays, number), _Part()
+            state._parts[name] = part
+            if whole is None:
                 part.shared = PoolQueries.from_arrays(own, *rules)
                 continue
-            assert whole is not None
             # What was met is said once, of the whole.
             counts = whole.take(slice(start, start + size))
             part.append(counts if number == 0 else replace(counts, met=Met()))
@@ -205,20 +205,21 @@ class RankingState:
 class _Part:
     """What was counted under one name: batches, with all their scores or without; or scores against one pool.
 
-    Batches are put together as they grow, so that many small ones cost little. With each are its ids, sorted.
+    Batches are put together as they grow, so that many small ones cost little.
     """
 
     def __init__(self) -> None:
-        self._chunks: list[tuple[Counts, AnyArray | None]] = []
+        self._chunks: list[Counts] = []
+        self._ids: set[Any] = set()
         self.pooled: Pooled | None = None
         self.shared: PoolQueries | None = None
 
     def __len__(self) -> int:
-        return sum(len(counts) for counts, _ in self._chunks) if self.shared is None else self.shared.n
+        return sum(map(len, self._chunks)) if self.shared is None else self.shared.n
 
     def copy(self) -> _Part:
         other = copy(self)
-        other._chunks = self._chunks.copy()
+        other._chunks, other._ids = self._chunks.copy(), self._ids.copy()
         return other
 
     def add(self, queries: Queries, *, pooled: bool) -> None:
@@ -234,25 +235,21 @@ class _Part:
     def append(self, counts: Counts) -> None:
         """Add counts; if they have a known id, or other labels than earlier ones, they are refused."""
         if self._chunks:
-            Counts.join([self._chunks[0][0].take(slice(0, 0)), counts])
-        own = None if counts.labels.ids is None else np.sort(counts.labels.ids)
-        for _, known in self._chunks:
-            if own is not None and known is not None and len(known):
-                again = own[known[np.minimum(np.searchsorted(known, own), len(known) - 1)] == own]
-                if len(again):
-                    raise InputError(f"{again[0]} occurs twice", where="ids", fix="Give every query its own id.")
-        self._chunks.append((counts, own))
-        while len(self._chunks) > 1 and len(self._chunks[-1][0].candidates) >= len(self._chunks[-2][0].candidates):
-            (first, ids), (second, others) = self._chunks[-2:]
-            both = None if ids is None or others is None else np.sort(np.concatenate([ids, others]))
-            self._chunks[-2:] = [(Counts.join([first, second]), both)]
-        last, ids = self._chunks[-1]
-        if ids is None and len(last.candidates) > _SINGLE:
-            self._chunks[-1] = last.fold(), None
+            Counts.join([self._chunks[0].take(slice(0, 0)), counts])
+        ids = () if counts.labels.ids is None else counts.labels.ids.tolist()
+        again = self._ids.intersection(ids)
+        if again:
+            raise InputError(f"{min(again)} occurs twice", where="ids", fix="Give every query its own id.")
+        self._ids.update(ids)
+        self._chunks.append(counts)
+        while len(self._chunks) > 1 and len(self._chunks[-1].candidates) >= len(self._chunks[-2].candidates):
+            self._chunks[-2:] = [Counts.join(self._chunks[-2:])]
+        if not self._ids and len(self._chunks[-1].candidates) > _SINGLE:
+            self._chunks[-1] = self._chunks[-1].fold()
 
     def counts(self) -> Counts:
         """Of all batches, in their order."""
-        return Counts.join([counts for counts, _ in self._chunks])
+        return Counts.join(self._chunks)
 
 
 def _counts_of(parts: Sequence[_Part]) -> Counts:

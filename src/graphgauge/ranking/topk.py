@@ -20,7 +20,6 @@ from graphgauge.ranking.counts import Counts, Met
 from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.queries import Queries, Rows
 from graphgauge.ranking.sets import Numbering, Sets, numbers_of
-from graphgauge.ranking.tops import TopItems
 
 _LISTS = "One row of items per query, best first; −1 marks unfilled places at the end."
 
@@ -121,7 +120,7 @@ class TopQueries(Queries):
         rows = np.repeat(np.arange(self.n), np.diff(offsets))
         passed = known.contain(rows, values)
         gone = np.bincount(rows[passed], minlength=self.n)
-        self.values, self.offsets = values[~passed], offsets - np.append(0, np.cumsum(gone))
+        self.lists = Sets(values[~passed], offsets - np.append(0, np.cumsum(gone)), targets.entities)
         self.depth = targets.entities if complete else longest - int(gone.max(initial=0))
         if self.n and not self.depth:
             what = f"list {int(np.argmax(gone))} has known items only" if longest else "lists without places"
@@ -131,7 +130,7 @@ class TopQueries(Queries):
         self._met = Met(unfilled=unfilled, passed_over=int(passed.sum()))
 
     def work(self) -> int:
-        return len(self.values)
+        return len(self.lists.values)
 
     def answered(self) -> Mask | None:
         has = self.targets.sizes > 0
@@ -140,13 +139,12 @@ class TopQueries(Queries):
     def recommended(self, k: int) -> Recommended:
         """The lists themselves, as far as all of them go."""
         assert self.catalog is not None
-        size = np.diff(self.offsets)
-        query = np.repeat(np.arange(self.n), size)
-        place = np.arange(len(self.values)) - self.offsets[query]
+        lists, query = self.lists, self.lists.rows
+        place = np.arange(len(query)) - lists.offsets[query]
         kept = place < self.depth
-        one = np.ones(int(kept.sum()), np.int64)
-        top = TopItems(query[kept], self.values[kept], place[kept], one, np.minimum(size, self.depth))
-        return Recommended.of(top, self.catalog, self.depth)
+        columns = (each[kept] for each in (query, lists.values, place, np.ones_like(place)))
+        shown = np.minimum(lists.sizes, self.depth)
+        return Recommended.of(*columns, candidates=shown, catalog=self.catalog, kept=self.depth)
 
     # What all lists together have is said once.
     block_work = 1 << 62
@@ -154,7 +152,7 @@ class TopQueries(Queries):
     def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
         has = self.targets.sizes[rows] > 0
         asked = self.rows(rows)[has]
-        targets, lists = self.targets.take(asked), Sets(self.values, self.offsets, self.targets.entities).take(asked)
+        targets, lists = self.targets.take(asked), self.lists.take(asked)
         query, item = lists.rows, lists.values
         right = targets.contain(query, item)
         place = (np.arange(len(item)) - lists.offsets[query])[right]
@@ -165,17 +163,13 @@ class TopQueries(Queries):
         run_query, above = np.append(query[right], left), np.append(place, behind[left])
         positives = np.append(np.ones(len(place), np.int64), (targets.sizes - hits)[left])
         order = np.lexsort((above, run_query))
-        counts = Counts(
-            above=above[order],
-            beside=np.zeros(len(order), np.int64),
-            positives=positives[order],
-            candidates=np.maximum(self._candidates[asked], behind + targets.sizes - hits),
-            relevant=targets.sizes,
-            owner=run_query[order],
+        runs = above[order], np.zeros(len(order), np.int64), positives[order]
+        candidates = np.maximum(self._candidates[asked], behind + targets.sizes - hits)
+        counts = Counts.from_runs(
+            *(run_query[order], runs, candidates, targets.sizes),
             grades=self._ordered_grades(asked, targets, query[right], item[right]),
             met=self._met + Met(unanswered=len(has) - len(asked)),
             depth=self.depth,
-            lists=True,
         )
         return counts, None if has.all() else has
 
@@ -196,19 +190,18 @@ def _from_run(run: Mapping[Any, Any], relevance: Any, n_items: int | None, about
 
     Queries are those with judgements, in their order; one that is missing in the run has an empty list.
     """
-    if not isinstance(relevance, Mapping):
-        raise InputError("a run goes with judgements", where="targets", fix="Pass {query: {document: grade}}.")
-    if not all(isinstance(each, Mapping) for each in run.values()):
-        raise InputError("expected {query: {document: score}}", where="run", fix="One dictionary per query.")
-    foreign = next((query for query in run if query not in relevance), None)
-    if foreign is not None:
-        raise InputError(f"the query {foreign!r:.60} has no judgements", where="run", fix="Leave it out.")
+    for where, given, value in (("indices", run, "score"), ("targets", relevance, "grade")):
+        if not isinstance(given, Mapping) or not all(isinstance(each, Mapping) for each in given.values()):
+            raise InputError(f"a run goes with judgements: expected {{query: {{document: {value}}}}}", where=where)
+    foreign = [query for query in run if query not in relevance]
+    if foreign:
+        raise InputError(f"the query {foreign[0]!r:.60} has no judgements", where="indices", fix="Leave it out.")
     number: dict[Any, int] = {}
     lists = [run.get(query, {}) for query in relevance]
     document = np.array([number.setdefault(each, len(number)) for part in lists for each in part], np.int64)
     score = np.array([score for part in lists for score in part.values()], np.float64)
     if np.isnan(score).any():
-        raise InputError(f"{np.isnan(score).sum()} scores are NaN", where="run", fix="Repair the model.")
+        raise InputError(f"{np.isnan(score).sum()} scores are NaN", where="indices", fix="Repair the model.")
     size = np.array([len(part) for part in lists], np.int64)
     order = np.lexsort((-score, np.repeat(np.arange(len(lists)), size)))
     judged = [(row, doc, grade) for row, part in enumerate(relevance.values()) for doc, grade in part.items()]

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Ints, Mask, as_numeric, is_tensor, require_shape
+from graphgauge.core.arrays import Ints, Mask, as_numeric, is_tensor, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
-from graphgauge.ranking.adapters import TripleNames, triples_of
 from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.edges import Edges, dense
+from graphgauge.ranking.edges import Edges, TripleNames, dense, triples_of
 from graphgauge.ranking.entities import EntityQueries, require_allowed
 from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.queries import Queries, Rows
@@ -99,17 +98,16 @@ def from_triples(
     if known is not None:
         others = Edges.joined([triples_of(known, "known", by_name), triples])
     rows = getattr(test, "mapped_triples", test)
-    ask = _asker(model, score, rows if is_tensor(rows) else triples.rows, entities)
+    count, scorer = _asked(model, score, rows if is_tensor(rows) else triples.rows, entities)
     for name, edges in (("test", triples), ("known", others)):
-        if edges.nodes > ask.count:
-            what = f"names the entity {edges.nodes - 1}, and entity numbers must be in 0 … {ask.count - 1}"
+        if edges.nodes > count:
+            what = f"names the entity {edges.nodes - 1}, and entity numbers must be in 0 … {count - 1}"
             raise InputError(what, where=name, fix="Number entities from 0, or pass their number as entities=.")
-    by_side = _by_side(candidates, ask.count)
+    allowed = _by_side(candidates, count)
     parts = []
     for side in chosen:
         turned = (triples, others) if side == "tail" else (triples.reversed, others.reversed)
-        tasks = Answers(*turned, ask.count, by_side.get(side))
-        parts.append(EntityQueries(ask.scorer(side), tasks, Labels(), "rank"))
+        parts.append(EntityQueries(scorer(side), Answers(*turned, count, allowed.get(side)), Labels(), "rank"))
     return TripleQueries(parts, _labels(triples, chosen, {"groups": groups, "cluster": cluster, "weights": weights}))
 
 
@@ -190,44 +188,37 @@ def _by_side(candidates: Mapping[str, Any] | None, entities: int) -> dict[str, S
         one_of("side", side, SIDES)
         shaped = given[1][:-1] if isinstance(given, tuple) else given
         relations = int(shaped.shape[0]) if hasattr(shaped, "shape") else len(shaped)
-        of = Numbering(relations, entities, query="relation")
-        sets[side] = Sets.read(given, of, f"candidates[{side!r}]")
+        sets[side] = Sets.read(given, Numbering(relations, entities, query="relation"), f"candidates[{side!r}]")
     return sets
 
 
 # ---- models
 
 
-class _Asker:
-    """What scores all entities for the queries of a side."""
-
-    def __init__(self, count: int, scorer: Callable[[str], Scorer]) -> None:
-        self.count, self.scorer = count, scorer
-
-
-def _asker(model: Any, score: str | None, rows: Any, entities: int | None) -> _Asker:
+def _asked(model: Any, score: str | None, rows: Any, entities: int | None) -> tuple[int, Callable[[str], Scorer]]:
+    """The number of entities, and what scores them for the queries of a side."""
     if isinstance(model, tuple):
         return _of_embeddings(model, score, as_numeric(rows, "test").astype(np.int64), entities)
     if score is not None:
         raise OptionError("score goes with embeddings", fix="A model scores triples itself.")
-    count = getattr(model, "num_entities", None) if entities is None else entities
-    if count is None:
+    given = getattr(model, "num_entities", None) if entities is None else entities
+    if given is None:
         raise OptionError("entities not given", fix="Pass the number of entities.")
-    count = whole_number("entities", int(count) if hasattr(count, "__index__") else count, 1)
-    rows = _where_the_model_is(model, rows)
-    functions = _functions(model)
+    count = whole_number("entities", int(given) if hasattr(given, "__index__") else given, 1)
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(model, torch.nn.Module) and not is_tensor(rows):
+        rows = torch.as_tensor(rows, device=next((each.device for each in model.parameters()), None))
+    every: Any = torch.arange(count, device=rows.device) if is_tensor(rows) else np.arange(count)
 
     def scorer(side: str) -> Scorer:
-        function = _broadcast(model, side) if functions is None else _of_pairs(functions.get(side), side)
-        every: Any = np.arange(count)
-        if is_tensor(rows):
-            every = sys.modules["torch"].arange(count, device=rows.device)
-        return FunctionOf(rows[:, 1:] if side == "head" else rows[:, :2], every, function)
+        return FunctionOf(rows[:, 1:] if side == "head" else rows[:, :2], every, _function(model, side))
 
-    return _Asker(count, scorer)
+    return count, scorer
 
 
-def _of_embeddings(model: tuple[Any, ...], score: str | None, rows: Ints, entities: int | None) -> _Asker:
+def _of_embeddings(
+    model: tuple[Any, ...], score: str | None, rows: Ints, entities: int | None
+) -> tuple[int, Callable[[str], Scorer]]:
     """DistMult and TransE: a query is an embedding too, and is compared with those of all entities."""
     from graphgauge.ranking.exact import Embeddings
 
@@ -249,47 +240,25 @@ def _of_embeddings(model: tuple[Any, ...], score: str | None, rows: Ints, entiti
 
     def scorer(side: str) -> Scorer:
         dtype = np.result_type(vectors, shifts, np.float32)
-        fixed, moved = (
-            vectors[rows[:, 0 if side == "tail" else 2]].astype(dtype),
-            shifts[rows[:, 1]].astype(dtype),
-        )
+        fixed, moved = vectors[rows[:, 0 if side == "tail" else 2]].astype(dtype), shifts[rows[:, 1]].astype(dtype)
         if score == "distmult":
             return Embeddings((fixed, moved), vectors, score)
         return Embeddings(fixed + moved if side == "tail" else fixed - moved, vectors, str(score))
 
-    return _Asker(len(vectors), scorer)
+    return len(vectors), scorer
 
 
-def _where_the_model_is(model: Any, rows: Any) -> Any:
-    """The triples as a tensor on the device of a module of torch."""
-    torch: Any = sys.modules.get("torch")
-    if torch is None or is_tensor(rows) or not isinstance(model, torch.nn.Module):
-        return rows
-    device = next((parameter.device for parameter in model.parameters()), None)
-    return torch.as_tensor(rows, device=device)
-
-
-def _functions(model: Any) -> dict[str, Any] | None:
-    """The functions of pairs, by side; None if the model is a function of triples."""
-    if isinstance(model, Mapping):
-        return dict(model)
+def _function(model: Any, side: str) -> Callable[[Any, Any], Any]:
+    """A function of pairs (head, relation) or (relation, tail) and of all entities."""
     if hasattr(model, "predict_t") and hasattr(model, "predict_h"):
-        return {"tail": model.predict_t, "head": model.predict_h}
-    if callable(model):
-        return None
-    raise OptionError(f"expected a model, not {model!r:.60}", fix=_MODEL)
-
-
-def _of_pairs(score: Any, side: str) -> Callable[[Any, Any], Any]:
-    """A function of pairs (head, relation) or (relation, tail), which scores all entities."""
-    if not callable(score):
-        raise OptionError(f"no function for the side {side!r}", fix=_MODEL)
-    return lambda pairs, _: score(pairs)
-
-
-def _broadcast(score: Callable[..., Any], side: str) -> Callable[[Any, Any], Any]:
-    def scored(pairs: AnyArray, every: AnyArray) -> Any:
-        first, second = pairs[:, :1], pairs[:, 1:]
-        return score(first, second, every[None]) if side == "tail" else score(every[None], first, second)
-
-    return scored
+        model = {"tail": model.predict_t, "head": model.predict_h}
+    if isinstance(model, Mapping):
+        score = model.get(side)
+        if not callable(score):
+            raise OptionError(f"no function for the side {side!r}", fix=_MODEL)
+        return lambda pairs, _: score(pairs)
+    if not callable(model):
+        raise OptionError(f"expected a model, not {model!r:.60}", fix=_MODEL)
+    if side == "tail":
+        return lambda pairs, every: model(pairs[:, :1], pairs[:, 1:], every[None])
+    return lambda pairs, every: model(every[None], pairs[:, :1], pairs[:, 1:])

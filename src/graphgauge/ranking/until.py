@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from graphgauge.core.arrays import Floats, Ints, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.gate import Gate, GateOutcome
-from graphgauge.core.grid import Grid
+from graphgauge.core.gate import Gate, GateOutcome, Verdict
 from graphgauge.core.items import Items
 from graphgauge.core.number import shown
 from graphgauge.core.options import confidence_level, whole_number
@@ -23,6 +22,7 @@ from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.registry import find
 from graphgauge.core.result import Interval, Result
 from graphgauge.ranking.assist import Assist
+from graphgauge.ranking.cells import numbered
 from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.queries import CountedQueries, Queries
@@ -30,8 +30,6 @@ from graphgauge.ranking.reading import Followed, Reading, Units
 from graphgauge.ranking.ties import TIES
 
 _DIFFERENCE = "_difference"
-# The test that is followed if two models are compared and nothing else is asked.
-_DECIDE = "mrr_difference != 0"
 
 
 def evaluate_until(
@@ -116,12 +114,9 @@ def evaluate_until(
     if not len(rows):
         raise InputError("there are no queries", fix="Pass at least one.")
     labels = queries.labels.take(rows)
-    weights = _drawn_weights(labels, len(rows), average)
-    cluster = np.arange(len(rows)) if labels.cluster is None else _codes(labels.cluster)
-    units = Units(weights, cluster)
-    followed = [
-        Followed(key, metric, key.endswith(_DIFFERENCE), units.weights, alpha) for key, metric in metrics.items()
-    ]
+    cluster = np.arange(len(rows)) if labels.cluster is None else numbered(labels.cluster)[1]
+    units = Units(_drawn_weights(labels, len(rows), average), cluster)
+    followed = [Followed(key, each, key.endswith(_DIFFERENCE), units.weights, alpha) for key, each in metrics.items()]
     assists = _assists(assist, labels, rows, len(queries), tuple(dict.fromkeys(metrics.values())))
     sides = [queries] if against is None else [queries, against]
     reading = Reading(sides, rows, units, followed, assists, ties=ties, seed=seed)
@@ -144,13 +139,14 @@ def _asked(
     texts = [gates] if isinstance(gates, str) else list(gates or ())
     if not all(isinstance(text, str) for text in [*texts, *(within or ())]):
         raise OptionError("metrics and gates are texts", fix='Such as within={"mrr": 0.01}, gates=["mrr >= 0.3"].')
-    widths = {}
-    for key, width in (within or {}).items():
+    widths: dict[str, float] = {}
+    for name, width in (within or {}).items():
+        key = _whole_key(name, average)
         if not isinstance(width, int | float | np.number) or isinstance(width, bool) or not 0 < width < math.inf:
-            raise OptionError(f"within {width!r:.40} for {key}", fix="Give a half-width above 0, such as 0.01.")
-        if _whole_key(key, average) in widths:
-            raise OptionError(f"two widths for {_whole_key(key, average)}", fix="Give one.")
-        widths[_whole_key(key, average)] = float(width)
+            raise OptionError(f"within {width!r:.40} for {name}", fix="Give a half-width above 0, such as 0.01.")
+        if key in widths:
+            raise OptionError(f"two widths for {key}", fix="Give one.")
+        widths[key] = float(width)
     for gate in map(Gate.parse, texts):
         plain = gate.end is None and gate.axis is None and gate.sign not in ("==", "!=")
         if not plain or isinstance(gate.limit, str) or not math.isfinite(gate.limit):
@@ -159,10 +155,9 @@ def _asked(
         if gate.key != _whole_key(gate.key, average):
             what = f"gate {gate.text!r}: queries are drawn for the average over {average}"
             raise OptionError(what, fix=f"Write {_whole_key(gate.key, average)}.")
-    keys = [*widths, *(Gate.parse(text).key for text in texts)]
-    if paired and not any(key.endswith(_DIFFERENCE) for key in keys):
-        texts.append(_whole_key("mrr_difference", average) + _DECIDE.removeprefix("mrr_difference"))
-    elif not keys:
+    if paired and not any(_DIFFERENCE in text for text in [*widths, *texts]):
+        texts.append(f"{_whole_key('mrr_difference', average)} != 0")  # which is better
+    elif not widths and not texts:
         raise OptionError("nothing to stop at", fix='Give within={"mrr": 0.01} or gates=["mrr >= 0.3"].')
     return widths, tuple(dict.fromkeys(Gate.parse(text).text for text in texts))
 
@@ -190,16 +185,11 @@ def _metric_of(key: str, average: str, paired: bool) -> str:
 # ---- queries and predictors
 
 
-def _codes(labels: Any) -> Ints:
-    codes: Ints = np.unique(labels, return_inverse=True)[1].reshape(-1)
-    return codes
-
-
 def _group_codes(labels: Labels, axis: str, option: str) -> Ints:
     if axis not in labels.groups:
         has = f"they are {', '.join(labels.groups)}" if labels.groups else "there are none"
         raise OptionError(f"{option}: there are no groups {axis!r:.60}, {has}", fix="Pass their labels in groups.")
-    return _codes(labels.groups[axis])
+    return numbered(labels.groups[axis])[1]
 
 
 def _drawn_weights(labels: Labels, queries: int, average: str) -> Floats:
@@ -218,16 +208,12 @@ def _drawn_weights(labels: Labels, queries: int, average: str) -> Floats:
 
 def _assists(assist: Any, labels: Labels, rows: Ints, queries: int, metrics: Sequence[str]) -> dict[str, Assist]:
     """A predictor for each metric, of the queries that are drawn."""
-    parts = list(assist) if isinstance(assist, tuple | list) else [assist]
-    if not parts or assist is None:
-        return {}
+    parts = list(assist) if isinstance(assist, tuple | list) else [] if assist is None else [assist]
     codes = [_group_codes(labels, part, "assist") for part in parts if isinstance(part, str)]
     others = [part for part in parts if not isinstance(part, str)]
     ids = rows if labels.ids is None else labels.ids
-    return {
-        metric: Assist(len(rows), codes, [_proxy(part, metric, ids, rows, queries) for part in others])
-        for metric in metrics
-    }
+    proxies = {metric: [_proxy(part, metric, ids, rows, queries) for part in others] for metric in metrics}
+    return {metric: Assist(len(rows), codes, own) for metric, own in proxies.items()} if parts else {}
 
 
 def _proxy(given: Any, metric: str, ids: Any, rows: Ints, queries: int) -> Floats:
@@ -266,17 +252,15 @@ class _Finished:
         results = [self._result(each, bases) for each in reading.followed]
         outcomes = self._outcomes({each.key: each for each in results})
         base = bases[0]
-        trail = np.array(reading.trail, np.float64).reshape(-1, 3).T
-        drawings = {"trail": Grid(dict(zip(("read", "low", "high"), trail, strict=True)))}
         ev = Evaluation(
             "ranking",
             results,
             conventions=base.conventions,
             options={**base.options, "until": self._facts(outcomes)},
-            breakdowns=base.breakdowns if reading.complete else None,
             per_item=base.per_item,
+            drawings=base.drawings,
             findings=base.findings if reading.complete else (),
-            drawings={**base.drawings, **drawings},
+            breakdowns=base.breakdowns if reading.complete else None,
         )
         ev.gates = tuple(outcomes)
         return ev
@@ -299,35 +283,23 @@ class _Finished:
     def _result(self, each: Followed, bases: Sequence[Evaluation]) -> Result:
         complete = self.reading.complete
         key = each.key.removesuffix(_DIFFERENCE)
-        if not each.paired:
-            if complete:
-                return bases[0][key]
-            value, interval = self._known(each)
-            params = dict(bases[0][each.metric].params)
-            params |= {"macro": self.average} if self.average != "micro" else {}
-            levels = tuple(replace(level, note="of the queries read") for level in bases[0][each.metric].references)
-            kept = levels if self.average == "micro" else ()
-            result = replace(bases[0][each.metric], key=each.key, params=params, value=value, interval=interval)
-            return replace(result, no_interval=None, references=kept, interpretation=self._progress(each))
-        metric, params = find(each.metric, "ranking")
+        base = bases[0][each.metric]
+        if complete and not each.paired:
+            return bases[0][key]
         if complete:
             value = bases[0][key].value - bases[1][key].value
             interval = Interval(value, value, self.confidence, "everything was read", "this test set")
         else:
             value, interval = self._known(each)
-        return Result(
-            key=each.key,
-            metric=metric.name,
-            value=value,
-            n=self.reading.read,
-            unit="query",
-            direction="higher",
-            bounds=(-1.0, 1.0),
-            params={**params, "difference": "first − second"},
-            interval=interval,
-            conventions={"ties": self.reading.ties},
-            interpretation=self._progress(each),
-        )
+        found = replace(base, key=each.key, value=value, interval=interval, no_interval=None, references=())
+        found = replace(found, interpretation=self._progress(each))
+        if each.paired:
+            params = {**base.params, "difference": "first − second"}
+            own = {"n": self.reading.read, "unit": "query", "bounds": (-1.0, 1.0), "warnings": (), "reason": None}
+            return replace(found, params=params, conventions={"ties": self.reading.ties}, **own)
+        if self.average != "micro":
+            return replace(found, params={**base.params, "macro": self.average})
+        return replace(found, references=tuple(replace(each, note="of the queries read") for each in base.references))
 
     def _known(self, each: Followed) -> tuple[float, Interval]:
         """The value, in the middle of an interval that is as narrow as was asked for, and the interval."""
@@ -356,30 +328,28 @@ class _Finished:
     def _better(self, each: Followed) -> str | None:
         sides = [each.side(text) for text in each.bets if Gate.parse(text).limit == 0]
         low, high = each.bound.interval
-        by_interval = "above" if low > 0 else "below" if high < 0 else None
-        return next((side for side in sides if side is not None), by_interval if not sides else None)
+        by_interval = [] if sides else ["above"] * (low > 0) + ["below"] * (high < 0)
+        return next((side for side in [*sides, *by_interval] if side is not None), None)
 
     def _outcomes(self, results: Mapping[str, Result]) -> list[GateOutcome]:
         """What became of each gate; with everything read, it holds for the value or it does not."""
         outcomes = []
         for each in self.reading.followed:
-            for text in each.bets:
-                gate = Gate.parse(text)
-                if gate.sign == "!=":
-                    continue
-                value, limit = results[each.key].value, float(gate.limit)
-                side = each.side(text)
-                if self.reading.complete:
-                    verdict: Any = "passed" if gate.holds(value, limit) else "failed"
-                else:
-                    upwards = gate.sign in (">", ">=")
-                    verdict = "undecided" if side is None else "passed" if (side == "above") == upwards else "failed"
-                low, high = each.bound.interval
-                read = f"{self.reading.read:,} of {len(self.reading.rows):,} queries"
-                why = f"{each.key} is between {shown(low)} and {shown(high)} after {read}; {self.stopped}"
-                said = why if verdict == "undecided" else None
-                outcomes.append(GateOutcome(gate=text, verdict=verdict, value=value, limit=limit, why=said))
+            for gate in map(Gate.parse, each.bets):
+                if gate.sign != "!=":
+                    outcomes.append(self._outcome(each, gate, results[each.key].value))
         return outcomes
+
+    def _outcome(self, each: Followed, gate: Gate, value: float) -> GateOutcome:
+        limit, side = float(gate.limit), each.side(gate.text)
+        if self.reading.complete or side is not None:
+            passed = gate.holds(value, limit) if self.reading.complete else (side == "above") == (">" in gate.sign)
+            verdict: Verdict = "passed" if passed else "failed"
+            return GateOutcome(gate=gate.text, verdict=verdict, value=value, limit=limit)
+        low, high = map(shown, each.bound.interval)
+        read = f"{self.reading.read:,} of {len(self.reading.rows):,} queries"
+        why = f"{each.key} is between {low} and {high} after {read}; {self.stopped}"
+        return GateOutcome(gate=gate.text, verdict="undecided", value=value, limit=limit, why=why)
 
     def _facts(self, outcomes: Sequence[GateOutcome]) -> dict[str, Any]:
         reading = self.reading
@@ -391,7 +361,7 @@ class _Finished:
             "stopped": self.stopped,
             "seed": reading.seed,
             "average": self.average,
-            "schedule": [asked.to_json() for asked in reading.schedule],
+            "schedule": [dataclasses.asdict(asked) for asked in reading.schedule],
             "gates": {each.gate: each.verdict for each in outcomes},
             "decided": {each.key: side for each in reading.followed if each.paired and (side := self._better(each))},
             "trail": [list(point) for point in reading.trail],

@@ -1,0 +1,124 @@
+"""Scores against scores, exactly: the type in which two arrays compare, and the compiled counts of them.
+
+The loops see int32, int64, uint64, float32 and float64; those that count ranks see float16, too. Other types (bool,
+small integers, swapped bytes, strides) are converted block by block. Nothing is narrowed unless every value survives.
+64-bit integers against floats, and signed against unsigned ones, compare as float64, and an integer beyond ±2**53 is
+refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphgauge import _core
+from graphgauge.core.errors import InputError
+from graphgauge.core.threads import threads_for
+from graphgauge.core.types import AnyArray, Ints, Mask
+
+_EXACT_IN_FLOAT64 = 2**53
+# Elements converted at a time, so that copies stay in the cache, and negatives that are placed at a time.
+_CACHED, _PLACED = 1 << 18, 1 << 22
+# Negatives per positive from which placing every negative is faster than sorting.
+_FEW_POSITIVES = 128
+
+
+def working_dtype(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
+    """The smallest type of the loops that can represent all of `dtypes`."""
+    common = np.result_type(*dtypes)
+    if common.kind == "f":
+        return np.dtype(np.float64 if common.itemsize == 8 else np.float32)
+    if np.can_cast(common, np.int32):
+        return np.dtype(np.int32)
+    return np.dtype(np.int64 if np.can_cast(common, np.int64) else np.uint64)
+
+
+def exact(scores: AnyArray, dtype: np.dtype[Any]) -> AnyArray:
+    """A C-contiguous view of scores in `dtype`, or a copy if needed."""
+    if dtype.kind == "f" and scores.dtype.kind in "iu" and scores.dtype.itemsize == 8 and scores.size:
+        low, high = int(scores.min()), int(scores.max())
+        if max(high, -low) > _EXACT_IN_FLOAT64:
+            what = f"the integer {high if high > -low else low} beyond ±2**53 does not compare exactly with floats"
+            raise InputError(what, fix="Give all scores in the same dtype.")
+    return np.require(scores, dtype, ("C", "A"))
+
+
+def comparable(pos: AnyArray, neg: AnyArray) -> AnyArray:
+    """`pos` in the type in which it compares exactly with `neg`, narrowed to that of `neg` if nothing is lost."""
+    dtype = working_dtype(pos.dtype, neg.dtype)
+    narrow = neg.dtype if neg.dtype == np.float16 else working_dtype(neg.dtype)
+    if pos.dtype.kind == narrow.kind == "f" and narrow.itemsize < dtype.itemsize:
+        with np.errstate(over="ignore", under="ignore"):
+            candidate = pos.astype(narrow)
+        if np.array_equal(candidate, pos, equal_nan=True):
+            return candidate
+    return exact(pos, dtype)
+
+
+class RowCounts(NamedTuple):
+    """For each query: the negatives above the positive, beside it, NaN, at −inf, and all; NaN is only in the last."""
+
+    greater: AnyArray
+    equal: AnyArray
+    missing: AnyArray
+    lowest: AnyArray
+    negatives: AnyArray
+
+
+def row_counts(pos: AnyArray, neg: AnyArray, offsets: Ints | None = None, mask: Mask | None = None) -> RowCounts:
+    """Of positives (n,), each against its row of negatives (n, k), perhaps masked, or flat ones with `offsets`."""
+    # Slices of a memory map are slow to make; the plain array over it shares the memory.
+    neg, mask = np.asarray(neg), None if mask is None else np.asarray(mask)
+    pos = comparable(pos, neg)
+    if neg.dtype == pos.dtype and neg.flags.c_contiguous and neg.flags.aligned:
+        return _counted(pos, neg, offsets, mask)
+    # Others are converted, a few rows at a time.
+    parts, step = [], max(1, _CACHED * len(pos) // max(neg.size, 1))
+    for start in range(0, max(len(pos), 1), step):
+        rows = slice(start, start + step)
+        if offsets is None:
+            scores, ends = neg[rows], None
+        else:
+            ends = offsets[start : start + step + 1]
+            scores, ends = neg[ends[0] : ends[-1]], ends - ends[0]
+        parts.append(_counted(pos[rows], exact(scores, pos.dtype), ends, None if mask is None else mask[rows]))
+    return RowCounts(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _counted(pos: AnyArray, neg: AnyArray, offsets: Ints | None, mask: Mask | None) -> RowCounts:
+    threads = threads_for(neg.size)
+    if offsets is not None:
+        return RowCounts(*_core.ragged_rank_counts(pos, neg, offsets, threads=threads))
+    use = None if mask is None else np.require(mask, None, ("C", "A"))
+    return RowCounts(*_core.rank_counts(pos, neg, use, threads=threads))
+
+
+class Levels(NamedTuple):
+    """At each distinct positive score, highest first: positives equal to it, negatives greater and equal."""
+
+    values: AnyArray
+    positives: Ints
+    greater: Ints
+    equal: Ints
+
+
+def levels(pos: AnyArray, neg: AnyArray) -> Levels:
+    """The exact counts of negatives (n,) above and beside each distinct value of positives (m,), none of them NaN.
+
+    With few positives no negative is sorted: each is placed among the positives.
+
+    >>> levels(np.array([0.9, 0.5, 0.5]), np.array([0.7, 0.5, 0.1, 0.0]))[1:]
+    (array([1, 2]), array([0, 1]), array([0, 1]))
+    """
+    dtype = working_dtype(pos.dtype, neg.dtype)
+    values, positives = _core.distinct_values(np.sort(exact(pos, dtype)))
+    threads = threads_for(neg.size)
+    if pos.size * _FEW_POSITIVES > neg.size:
+        greater, equal = _core.merged_counts(values, np.sort(exact(neg, dtype)), threads)
+    else:
+        rising, counts = np.ascontiguousarray(values[::-1]), np.zeros((2, len(values)), np.int64)
+        for start in range(0, neg.size, _PLACED):  # what has to be converted is converted block by block
+            counts += _core.placed_counts(rising, exact(neg[start : start + _PLACED], dtype), threads)[:2]
+        greater, equal = counts[:, ::-1]
+    return Levels(values + 0, positives, greater, equal)  # −0.0 and 0.0 are one value, and read as the latter
