@@ -14,9 +14,9 @@ from scipy import sparse
 import graphgauge.ranking.metrics
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
+from graphgauge.ranking import recommend
 from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.queries import Queries
-from graphgauge.ranking import recommend
 
 assert graphgauge.ranking.metrics
 

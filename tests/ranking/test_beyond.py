@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.ranking import recommend
 from graphgauge.ranking.beyond import Catalog
 from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.queries import Queries
-from graphgauge.ranking import recommend
 
 ITEMS = 6
 POPULARITY, CATEGORIES = np.array([5, 1, 2, 2, 8, 3]), np.array([0, 1, 0, 2, 1, 0])

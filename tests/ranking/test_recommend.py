@@ -11,8 +11,8 @@ from scipy import sparse
 from tests.ranking.test_entities import KEYS, as_sparse, facts, flat, problem
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking import recommend
+from graphgauge.ranking.evaluate import evaluate
 
 
 def test_a_recommender_is_ranked_among_what_was_not_trained_on() -> None:

@@ -13,11 +13,10 @@ import numpy as np
 from graphgauge.core.errors import OptionError
 from graphgauge.core.grid import Grid, column
 from graphgauge.core.items import Items
-from graphgauge.core.loop import Measured, broken_down
-from graphgauge.core.metric import Metric
+from graphgauge.core.loop import Measured, broken_down, sample_of
 from graphgauge.core.registry import Chosen, find
 from graphgauge.core.result import Interval, Result
-from graphgauge.core.types import AnyArray, Floats
+from graphgauge.core.types import Floats
 from graphgauge.ranking import errors
 from graphgauge.ranking.cells import numbered
 from graphgauge.ranking.counts import Counts
@@ -32,31 +31,23 @@ class Axis:
     def __init__(
         self, counts: Counts, axis: str, ties: str, chosen: Sequence[Chosen], measured: Measured, confidence: float
     ) -> None:
-        self.axis, self.chosen, self.confidence = axis, chosen, confidence
-        self.samples: dict[str, Any] = {"ranks": Ranks.of(counts, ties, axis)}
-        if counts.lists:
-            self.samples["lists"] = Lists.of(counts, ties, axis)
+        self.axis, self.confidence = axis, confidence
+        samples: dict[str, Any] = {"ranks": Ranks.of(counts, ties, axis)}
+        samples |= {"lists": Lists.of(counts, ties, axis)} if counts.lists else {}
         names = numbered(counts.labels.groups[axis])[0]
         if axis in measured.estimates:
             raise OptionError(f"a group cannot be named {axis!r}", fix="That column contains the metric.")
-        along = [(metric, params) for metric, params in chosen if {*metric.needs} & {*self.samples}]
-        n = self.samples["lists" if counts.lists else "ranks"].n
-        table = broken_down(axis, names, n, along, self.samples, confidence=confidence, skipped=measured.skipped)
-        self.macros = {
-            key: self._macro(metric, params) for metric, params in along if (key := metric.key_of(**params)) in table
-        }
-        self.grid = self._with_macro(table, names)
+        along = [(metric, params) for metric, params in chosen if {*metric.needs} & {*samples}]
+        n, left_out = samples["lists" if counts.lists else "ranks"].n, measured.skipped
+        table = broken_down(axis, names, n, along, samples, confidence=confidence, skipped=left_out)
+        self.macros: dict[str, tuple[float, float, float]] = {}
+        for metric, params in along:
+            if (key := metric.key_of(**params)) in table:
+                sample = sample_of(metric, samples)
+                self.macros[key] = errors.macro(sample, metric(sample, **params), confidence, metric.bounds)
+        self.grid = self._with_macro(table) if len(names) else table
 
-    def _macro(self, metric: Metric, params: Mapping[str, Any]) -> tuple[float, float, float]:
-        sample = next(self.samples[need] for need in metric.needs if need in self.samples)
-        found: tuple[float, float, float] = errors.macro(
-            sample, metric(sample, **params), self.confidence, metric.bounds
-        )
-        return found
-
-    def _with_macro(self, table: Grid, names: AnyArray) -> Grid:
-        if not len(names):
-            return table
+    def _with_macro(self, table: Grid) -> Grid:
         last: dict[str, Any] = {self.axis: "macro", "n": int(table["n"].sum())}
         for key, ends in self.macros.items():
             last |= dict(zip((key, f"{key}.low", f"{key}.high"), ends, strict=True))
@@ -65,21 +56,14 @@ class Axis:
     def macro_result(self, key: str, measured: Measured) -> Result:
         micro = next(each for each in measured.results if each.key == key)
         value, low, high = self.macros[key]
-        groups, over = len(self.grid) - 1, f"groups of {self.axis}"
-        interval = None if np.isnan(low) else Interval(low, high, self.confidence, "macro-score-t", over)
-        return msgspec.structs.replace(
-            micro,
-            key=f"{key}_macro_{self.axis}",
-            params={**micro.params, "macro": self.axis},
-            value=value,
-            n=0 if np.isnan(value) else groups,
-            unit=self.axis,
-            interval=interval,
-            no_interval=None if interval else "the groups do not show how their mean errs",
-            references=(),
-            warnings=(),
-            reason="a group has no value" if np.isnan(value) else None,
-        )
+        groups, missing = len(self.grid) - 1, bool(np.isnan(value))
+        interval = Interval(low, high, self.confidence, "macro-score-t", f"groups of {self.axis}")
+        known: dict[str, Any] = {"interval": None if np.isnan(low) else interval}
+        known |= {"no_interval": "the groups do not show how their mean errs" if np.isnan(low) else None}
+        known |= {"reason": "a group has no value" if missing else None, "references": (), "warnings": ()}
+        params, name = {**micro.params, "macro": self.axis}, f"{key}_macro_{self.axis}"
+        n = 0 if missing else groups
+        return msgspec.structs.replace(micro, key=name, params=params, value=value, n=n, unit=self.axis, **known)
 
 
 # ---- by query

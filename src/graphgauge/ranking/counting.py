@@ -1,7 +1,7 @@
 """Scores against scores, exactly: the type in which two arrays compare, and the compiled counts of them.
 
 The loops see int32, int64, uint64, float32 and float64; those that count ranks see float16, too. Other types (bool,
-small integers, swapped bytes, strides) are converted block by block. Nothing is narrowed unless every value survives.
+small integers, strides) are converted, block by block. Nothing is narrowed unless every value survives.
 64-bit integers against floats, and signed against unsigned ones, compare as float64, and an integer beyond ±2**53 is
 refused.
 """
@@ -18,8 +18,8 @@ from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Ints, Mask
 
 _EXACT_IN_FLOAT64 = 2**53
-# Elements converted at a time, so that copies stay in the cache, and negatives that are placed at a time.
-_CACHED, _PLACED = 1 << 18, 1 << 22
+# Negatives that are placed at a time.
+_PLACED = 1 << 22
 # Negatives per positive from which placing every negative is faster than sorting.
 _FEW_POSITIVES = 128
 
@@ -69,29 +69,19 @@ class RowCounts(NamedTuple):
 def row_counts(pos: AnyArray, neg: AnyArray, offsets: Ints | None = None, mask: Mask | None = None) -> RowCounts:
     """Of positives (n,), each against its row of negatives (n, k), perhaps masked, or flat ones with `offsets`."""
     # Slices of a memory map are slow to make; the plain array over it shares the memory.
-    neg, mask = np.asarray(neg), None if mask is None else np.asarray(mask)
+    neg = np.asarray(neg)
     pos = comparable(pos, neg)
-    if neg.dtype == pos.dtype and neg.flags.c_contiguous and neg.flags.aligned:
-        return _counted(pos, neg, offsets, mask)
-    # Others are converted, a few rows at a time.
-    parts, step = [], max(1, _CACHED * len(pos) // max(neg.size, 1))
-    for start in range(0, max(len(pos), 1), step):
-        rows = slice(start, start + step)
-        if offsets is None:
-            scores, ends = neg[rows], None
-        else:
-            ends = offsets[start : start + step + 1]
-            scores, ends = neg[ends[0] : ends[-1]], ends - ends[0]
-        parts.append(_counted(pos[rows], exact(scores, pos.dtype), ends, None if mask is None else mask[rows]))
-    return RowCounts(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-
-def _counted(pos: AnyArray, neg: AnyArray, offsets: Ints | None, mask: Mask | None) -> RowCounts:
-    threads = threads_for(neg.size)
+    neg, threads = exact(neg, pos.dtype), threads_for(neg.size)
     if offsets is not None:
         return RowCounts(*_core.ragged_rank_counts(pos, neg, offsets, threads=threads))
     use = None if mask is None else np.require(mask, None, ("C", "A"))
     return RowCounts(*_core.rank_counts(pos, neg, use, threads=threads))
+
+
+def is_read_directly(scores: AnyArray) -> bool:
+    """Whether the loops that count ranks read scores where they are, without a copy."""
+    known = scores.dtype == np.float16 or scores.dtype == working_dtype(scores.dtype)
+    return known and scores.flags.c_contiguous and scores.flags.aligned
 
 
 class Levels(NamedTuple):

@@ -21,9 +21,7 @@ def is_countable(scores: Any) -> bool:
     return str(scores.layout) == "torch.strided" and str(scores.dtype).removeprefix("torch.") in _COMPARED
 
 
-def rank_counts(
-    pos: Any, neg: Any, mask: Any = None, rows: Any = None, *, exact: bool = False
-) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+def rank_counts(pos: Any, neg: Any, mask: Any = None, *, exact: bool = False) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """As `_core.rank_counts`, of tensors: negatives greater, equal, NaN, −inf, and all, of each positive.
 
     `neg` is on the device, `pos` and `mask` there or on the host. Positive i has the row `rows[i]` of negatives. If
@@ -34,16 +32,15 @@ def rank_counts(
     device = neg.device
     pos = on_device(pos, device)
     pos = pos.to(neg.dtype) if exact else pos
-    rows = torch.arange(len(pos), device=device) if rows is None else on_device(rows, device)
     use = None if mask is None else on_device(mask, device)
     dtype = _compared_as(pos, neg)
     counts = torch.zeros((5, len(pos)), dtype=torch.int64, device=device)
     for part, columns in _tiles(len(pos), neg.shape[1]):
-        reference, block = pos[part, None].to(dtype), neg[rows[part], columns].to(dtype)
+        reference, block = pos[part, None].to(dtype), neg[part, columns].to(dtype)
         marks = [block > reference, block == reference, block != block, torch.isneginf(block), block == block]
         marks[4] = marks[4] | marks[2]
         for column, mark in zip(counts, marks, strict=True):
-            kept = mark if use is None else mark & use[rows[part], columns]
+            kept = mark if use is None else mark & use[part, columns]
             column[part] += kept.sum(1)
     greater, equal, missing, lowest, every = counts.cpu().numpy()
     return greater, equal, missing, lowest, every

@@ -100,14 +100,15 @@ def evaluate(
     counts = queries.count()
     if counts.depth is not None and ties != "realistic":
         raise OptionError("lists of the first items have an order and no ties", fix="Leave out ties.").about("ties")
-    samples = _Samples(queries, counts, ties)
-    samples.require_catalog(names)
-    usual = select("ranking", samples.default_keys, samples, {"k": ks})[0] if by_default else []
-    own, named = select("ranking", names, samples, {"k": ks}) if names is not None else ([], frozenset())
+    shop = [] if queries.catalog is None else queries.catalog.samples
+    at_hand = ["ranks", *["lists"] * counts.lists, *["pooled"] * queries.has_pool, *shop]
+    _require_catalog(names, at_hand)
+    usual = select("ranking", _defaults(queries, counts), at_hand, {"k": ks})[0] if by_default else []
+    own, named = select("ranking", names, at_hand, {"k": ks}) if names is not None else ([], frozenset())
     together = {metric.key_of(**params): (metric, params) for metric, params in (*usual, *own)}
     asked = named | {metric.key_of(**params) for metric, params in usual}
     chosen, skipped = _known(list(together.values()), asked, counts)
-    samples.longest = max((whole_number("k", params["k"], 1) for _, params in chosen if "k" in params), default=1)
+    samples = _samples(queries, counts, ties, chosen)
     conventions = _conventions(counts, ties)
     rules = partial(_conventions_of, conventions)
     measured = measure(chosen, samples, named=named, confidence=confidence, conventions=rules)
@@ -121,7 +122,7 @@ def evaluate(
         breakdowns={axis: each.grid for axis, each in axes.items()},
         skipped=measured.skipped | skipped,
         per_item=per_item(counts, ties, list(measured.estimates)),
-        materials={"ranks": samples["ranks"], "pooled": samples.known.get("pooled"), "counts": counts},
+        materials={"ranks": samples["ranks"], "pooled": samples.get("pooled"), "counts": counts},
         drawings=partial(_drawings, samples["ranks"], confidence),
     )
 
@@ -140,58 +141,34 @@ def queries_of(pos_scores: Any, neg_scores: Any = None, **options: Any) -> Queri
 # ---- which metrics on which samples
 
 
-class _Samples(Mapping[str, Any]):
-    """The samples of metrics by name; each is made when a metric first needs it.
+def _defaults(queries: Queries, counts: Counts) -> list[str]:
+    """The metrics that are computed without being named."""
+    own = OF_FIRST if counts.depth is not None else OF_LISTS if counts.lists else OF_RANKS
+    return [*(OF_POOL if counts.pooled else own), *([] if queries.catalog is None else queries.catalog.metrics)]
 
-    `longest` is the largest k, and `known` has those that were made.
-    """
 
-    def __init__(self, queries: Queries, counts: Counts, ties: str) -> None:
-        self._queries, self._counts, self._ties, self.longest = queries, counts, ties, 1
-        self.known: dict[str, Any] = {"ranks": Ranks.of(counts, ties)}
-        self._shop = [] if queries.catalog is None else queries.catalog.samples
-        self._names = ["ranks", *["lists"] * counts.lists, *["pooled"] * queries.has_pool, *self._shop]
+def _samples(queries: Queries, counts: Counts, ties: str, chosen: Sequence[Chosen]) -> dict[str, Any]:
+    """The samples by name: scores are pooled, and the first items found, only if a metric needs it."""
+    needs = {need for metric, _ in chosen for need in metric.needs}
+    samples: dict[str, Any] = {"ranks": Ranks.of(counts, ties)}
+    if counts.lists:
+        samples["lists"] = Lists.of(counts, ties)
+    if queries.has_pool and "pooled" in needs:
+        samples["pooled"] = queries.pool()
+    if queries.catalog is not None and needs & {*queries.catalog.samples}:
+        longest = max(params.get("k", 1) for _, params in chosen)
+        samples |= dict.fromkeys(queries.catalog.samples, queries.recommended(whole_number("k", longest, 1)))
+    return samples
 
-    def __getitem__(self, name: str) -> Any:
-        if name not in self.known:
-            if name == "lists":
-                self.known[name] = Lists.of(self._counts, self._ties)
-            elif name in self._shop:
-                self.known |= dict.fromkeys(self._shop, self._queries.recommended(self.longest))
-            elif name != "pooled" or name not in self._names:
-                raise KeyError(name)
-            elif self._counts.labels.weights is not None:
-                raise OptionError("pooled metrics do not take weights", fix="Name other metrics, or give no weights.")
-            else:
-                self.known[name] = self._queries.pool()
-        return self.known[name]
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    @property
-    def default_keys(self) -> list[str]:
-        """The metrics that are computed without being named."""
-        counts = self._counts
-        own = OF_FIRST if counts.depth is not None else OF_LISTS if counts.lists else OF_RANKS
-        catalog = self._queries.catalog
-        return [*(OF_POOL if counts.pooled else own), *(() if catalog is None else catalog.metrics)]
-
-    def require_catalog(self, names: Any) -> None:
-        """Refuse named metrics of what is recommended, if there is no catalogue with what they need."""
-        for name in names if isinstance(names, list) else ():
-            need = find(name, "ranking")[0].needs[0] if isinstance(name, str) else "ranks"
-            if need in ("recommended", "popularity", "categories", "embeddings") and need not in self:
-                part, argument = ("", "size") if need == "recommended" else (f" with {need}", need)
-                fix = f"Pass catalog=ranking.Catalog({argument}=…) to recommend, Queries.from_topk or from_embeddings."
-                found = name.partition("@")[0]
-                raise OptionError(f"{found}@k needs a catalogue{part}", fix=fix).about("metrics")
+def _require_catalog(names: Any, at_hand: Sequence[str]) -> None:
+    """Refuse named metrics of what is recommended, if there is no catalogue with what they need."""
+    for name in names if isinstance(names, list) else ():
+        need = find(name, "ranking")[0].needs[0] if isinstance(name, str) else "ranks"
+        if need in ("recommended", "popularity", "categories", "embeddings") and need not in at_hand:
+            part, argument = ("", "size") if need == "recommended" else (f" with {need}", need)
+            fix = f"Pass catalog=ranking.Catalog({argument}=…) to recommend, Queries.from_topk or from_embeddings."
+            raise OptionError(f"{name.partition('@')[0]}@k needs a catalogue{part}", fix=fix).about("metrics")
 
 
 def _cutoffs(k: Any) -> tuple[int, ...]:
@@ -217,14 +194,18 @@ def _asked(metrics: Any) -> tuple[Any, bool, list[str]]:
 
 def _known(chosen: list[Chosen], asked: frozenset[str], counts: Counts) -> tuple[list[Chosen], dict[str, str]]:
     """The metrics that follow from the places that are known, and why the others are left out."""
-    depth = counts.depth
-    if depth is None or not len(counts):
-        return chosen, {}
+    depth = counts.depth if len(counts) else None
     kept: list[Chosen] = []
     skipped = {}
     for metric, params in chosen:
         key = metric.key_of(**params)
-        if metric.needs == ("ranks",) or ("lists" in metric.needs and "k" not in params):
+        if "pooled" in metric.needs and counts.labels.weights is not None:
+            skipped[key] = "pooled metrics do not take weights"
+            if key in asked:
+                raise OptionError(skipped[key], fix="Name other metrics, or give no weights.")
+        elif depth is None:
+            kept.append((metric, params))
+        elif metric.needs == ("ranks",) or ("lists" in metric.needs and "k" not in params):
             skipped[key] = "it depends on items beyond the lists, which are not known"
             if key in asked:
                 fix = "Known are recall@k, precision@k, map@k, ndcg@k, hit_ratio@k, f1@k and mrr_first@k."

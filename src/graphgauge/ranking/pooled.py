@@ -19,7 +19,7 @@ from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.ranking.cells import numbered
 from graphgauge.ranking.counting import Levels, levels
 from graphgauge.stats.errors import auc_error, standard_error, two_samples
-from graphgauge.stats.intervals import of_area, of_mean, tail, wilson_interval
+from graphgauge.stats.intervals import of_area, of_mean, t_quantile, wilson_interval
 
 # Negatives that are placed at once, and levels that are summed at once.
 _BLOCK, _PART = 1 << 20, 1 << 16
@@ -219,43 +219,10 @@ def _dispersion(sample: Pooled, k: int) -> float:
 
 
 def _count_limits(count: int, dispersion: float, confidence: float) -> tuple[float, float]:
-    """Limits of a count with this dispersion, from those of a Poisson count (Garwood 1936)."""
-    events, outside = count / dispersion, tail(confidence)
-    return dispersion * _gamma_quantile(events, outside), dispersion * _gamma_quantile(events + 1, 1 - outside)
-
-
-def _gamma_quantile(shape: float, share: float) -> float:
-    """Where the distribution function of the gamma distribution reaches a share, by bisection."""
-    low, high = 0.0, shape + 10 * math.sqrt(shape) + 40
-    while high - low > 1e-14 * high:
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        low, high = (middle, high) if _gamma_share(shape, middle) < share else (low, middle)
-    return (low + high) / 2
-
-
-def _gamma_share(shape: float, x: float) -> float:
-    """The regularised lower incomplete gamma function P(shape, x): its series, or beyond the mean its fraction."""
-    scale = math.exp(shape * math.log(x) - x - math.lgamma(shape))
-    if x < shape + 1:
-        term = total = 1 / shape
-        place = shape
-        while term > 1e-17 * total:
-            place += 1
-            term *= x / place
-            total += term
-        return scale * total
-    # Lentz's evaluation of the continued fraction of 1 − P.
-    b = x + 1 - shape
-    c, d = 1e300, 1 / b
-    fraction, step, i = d, 0.0, 0
-    while abs(step - 1) > 1e-16:
-        i += 1
-        a = i * (shape - i)
-        b += 2
-        d = 1 / (a * d + b)
-        c = b + a / c
-        step = c * d
-        fraction *= step
-    return 1 - scale * fraction
+    """Limits of a count with this dispersion, from those of a Poisson count (Byar's formula: Breslow and Day 1987)."""
+    z, events = float(t_quantile(np.inf, confidence)), count / dispersion
+    low, high = (
+        dispersion * n * max(1 - 1 / (9 * n) + side * z / (3 * math.sqrt(n)), 0.0) ** 3
+        for n, side in ((events, -1), (events + 1, 1))
+    )
+    return low, high

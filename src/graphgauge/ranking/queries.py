@@ -13,7 +13,7 @@ some rows; blocks, labels, joining, drawn rows and engines are here and the same
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -141,14 +141,24 @@ class CountedQueries(Queries):
 
     def __init__(self, counts: Counts, pooled: Pooled | None = None) -> None:
         self.n, self.labels, self.has_pool = len(counts.candidates), counts.labels, pooled is not None
-        self._counts, self._pooled = counts, pooled
+        self.counts, self._pooled = counts, pooled
+
+    def __len__(self) -> int:
+        return len(self.counts)
 
     def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
-        return self._counts.take(rows), None
+        return self.counts.take(rows), None
 
     def count(self, rows: Rows | None = None) -> Counts:
-        return self._counts if rows is None else self._counts.take(rows)
+        return self.counts if rows is None else self.counts.take(rows)
 
     def pool(self) -> Pooled:
         assert self._pooled is not None
         return self._pooled
+
+    @staticmethod
+    def join(parts: Sequence[CountedQueries]) -> CountedQueries:
+        """The queries of several parts, one after the other; all have the same labels."""
+        pools = [part.pool() for part in parts if part.has_pool]
+        pooled = type(pools[0]).join(pools) if pools else None
+        return CountedQueries(Counts.join([part.counts for part in parts]), pooled)

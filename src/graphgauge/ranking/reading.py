@@ -1,4 +1,4 @@
-"""One adaptive run: units drawn in random order, sequences that follow their values, and a file to go on from.
+"""One adaptive run: queries drawn in random order, sequences that follow their values, and a file to go on from.
 
 The file has the counts of what was read, in the order read, and the schedule of what was asked for when. Going on is
 replaying: the counts go through the same code under the same schedule, so nothing is scored again, no sum is stored,
@@ -32,9 +32,9 @@ from graphgauge.ranking.sequence import Bets, Bound, Walk, reading_order
 
 # The half-width that an interval is tightest at where no width was asked for.
 AIM = 0.03
-# Looks come after this many units, and then whenever this share more was read.
+# Looks come after this many queries, and then whenever this share more was read.
 _FIRST_LOOK, _MORE = 64, 0.02
-# A predictor is fitted after this many units, and again whenever twice as many were read.
+# A predictor is fitted after this many queries, and again whenever twice as many were read.
 _FIRST_FIT = 32
 # A run that takes long is saved after this many seconds, so that little is lost if it is killed.
 _SAVE_SECONDS = 60.0
@@ -43,37 +43,12 @@ _AGAIN = 64
 _KIND = "ranking-until"
 
 
-class Units:
-    """What is drawn: single queries, or whole clusters, whose value is the weighted mean of their queries."""
-
-    def __init__(self, query_weights: Floats, cluster: Ints) -> None:
-        self.query_weights, self.sizes = query_weights, np.bincount(cluster)
-        self.weights = np.bincount(cluster, query_weights).astype(np.float64)
-        self.single = len(self.sizes) == len(cluster)
-        self._members = np.argsort(cluster, kind="stable")
-        self._begin = np.cumsum(self.sizes) - self.sizes
-
-    def members(self, units: Ints) -> tuple[Ints, Ints]:
-        """The queries of these units, and the place of each query's unit among them."""
-        size = self.sizes[units]
-        owner = np.repeat(np.arange(len(units)), size)
-        inside = np.arange(len(owner)) - np.repeat(np.cumsum(size) - size, size)
-        return self._members[np.repeat(self._begin[units], size) + inside], owner
-
-    def means(self, values: Floats, queries: Ints, owner: Ints) -> Floats:
-        """The values of units, from those of their queries."""
-        if self.single:
-            return values
-        weight = self.query_weights[queries]
-        return np.asarray(np.bincount(owner, weight * values) / np.bincount(owner, weight))
-
-
 @dataclass(frozen=True)
 class Asked:
-    """What is asked for from a number of units on: half-widths by key, and requirements to decide."""
+    """What is asked for from a number of queries on: half-widths by key, and requirements to decide."""
 
     units: int
-    within: Mapping[str, float]
+    within: dict[str, float]
     gates: list[str]
 
 
@@ -124,52 +99,46 @@ class Followed:
 
 
 class Reading:
-    """Reads units in random order until everything asked for is known."""
+    """Reads queries in random order until everything asked for is known.
+
+    `rows` are the queries of each of `sides` that have a value, and `weights` how much each counts.
+    """
 
     def __init__(
         self,
         sides: Sequence[Queries],
         rows: Ints,
-        units: Units,
+        weights: Floats,
         followed: Sequence[Followed],
         assists: Mapping[str, Assist],
         *,
         ties: str,
         seed: int,
     ) -> None:
-        self.sides, self.rows, self.units, self.followed, self.ties = sides, rows, units, followed, ties
+        self.sides, self.rows, self.weights, self.followed, self.ties = sides, rows, weights, followed, ties
         self.seed, self._assists = seed, assists
         # The order does not depend on the predictors in a way that they could know.
         seeds = [seed, *(each.digest for each in assists.values())] if assists else seed
-        self.order = reading_order(units.weights, Random(seeds))
+        self.order = reading_order(weights, Random(seeds))
         self.metrics = tuple(dict.fromkeys(each.metric for each in followed))
         self.schedule: list[Asked] = []
-        self.done = self.scores = 0
+        self.read = self.scores = 0
         self.trail: list[tuple[int, float, float]] = []
         self._counted: list[list[Counts]] = [[] for _ in sides]
         self._values: dict[str, list[Floats]] = {metric: [] for metric in self.metrics}
-        # Predictions for all units, and their weighted mean over the units unread before each of the order.
+        # Predictions for all queries, and their weighted mean over those unread before each of the order.
         self._fits: dict[str, tuple[Floats, Floats]] = {}
         total = len(self.order)
         grid = np.ceil(_FIRST_LOOK * (1 + _MORE) ** np.arange(int(math.log(max(total, 2), 1 + _MORE)) + 1))
         self._looks = np.unique(np.append(np.minimum(grid, total), total)).astype(np.int64)
 
     @property
-    def read(self) -> int:
-        """The number of queries read."""
-        return int(self.units.sizes[self.order[: self.done]].sum())
-
-    @property
     def complete(self) -> bool:
-        return self.done == len(self.order)
+        return self.read == len(self.order)
 
     @property
     def settled(self) -> bool:
         return all(each.settled for each in self.followed)
-
-    def queries_read(self) -> Ints:
-        """In the order read, by their place among those that are drawn."""
-        return self.units.members(self.order[: self.done])[0]
 
     def counts(self, side: int) -> Counts:
         """The counts of what was read, in the order read, of one model."""
@@ -177,34 +146,25 @@ class Reading:
 
     def run(self, most: int | None, save: Path | None, progress: Progress = SILENT) -> str:
         """Read until everything is known or may not go on; returns why it stopped."""
-        limit = self._allowed(most)
+        limit = len(self.order) if most is None else min(most, len(self.order))
         saved = time.monotonic()
         try:
-            while not (self.complete or self.done >= limit or (self.done in self._looks and self.settled)):
-                look = int(self._looks[np.searchsorted(self._looks, self.done, side="right")])
-                self._read(min(look, limit))
+            while self.read < limit and not (self.read in self._looks and self.settled):
+                stop = min(int(self._looks[np.searchsorted(self._looks, self.read, side="right")]), limit)
+                rows = self.rows[self.order[self.read : stop]]
+                self._add(stop, [side.count(rows) for side in self.sides])
                 progress.stage("reading queries", self.read, len(self.rows), self._state())
                 if save is not None and time.monotonic() - saved > _SAVE_SECONDS:
                     self.save(save)
                     saved = time.monotonic()
         finally:
-            if save is not None and self.done:
+            if save is not None and self.read:
                 self.save(save)
         if self.complete:
             return "everything was read"
-        if self.settled and self.done in self._looks:
+        if self.settled and self.read in self._looks:
             return "everything asked for is known"
         return f"no more than {most:,} queries may be read"
-
-    def _allowed(self, most: int | None) -> int:
-        """How many units can be read without more queries than this."""
-        if most is None:
-            return len(self.order)
-        allowed = int(np.searchsorted(np.cumsum(self.units.sizes[self.order]), most, side="right"))
-        if allowed < 1:
-            what = f"max_queries is {most}, fewer than the queries that are drawn together"
-            raise OptionError(what, fix=f"Allow at least {int(self.units.sizes.max())}, the largest cluster.")
-        return allowed
 
     def _state(self) -> str:
         wide = [each for each in self.followed if not math.isnan(each.width)]
@@ -212,29 +172,24 @@ class Reading:
         undecided = sum(each.side(text) is None for each in self.followed for text in each.bets)
         return ", ".join([*parts, *([f"{undecided} undecided"] if undecided else [])])
 
-    def _read(self, stop: int) -> None:
-        queries, _ = self.units.members(self.order[self.done : stop])
-        self._add(stop, [side.count(self.rows[queries]) for side in self.sides])
-
     def _add(self, stop: int, counted: Sequence[Counts]) -> None:
-        """Follow the units up to `stop`, whose queries have these counts."""
-        queries, owner = self.units.members(self.order[self.done : stop])
+        """Follow the queries up to `stop`, which have these counts."""
+        queries = self.order[self.read : stop]
         values = {metric: [self._value(counts, metric, len(queries)) for counts in counted] for metric in self.metrics}
-        for metric in self.metrics:
-            self._values[metric].append(values[metric][0])
-        means = {metric: [self.units.means(each, queries, owner) for each in both] for metric, both in values.items()}
+        for metric, sides in values.items():
+            self._values[metric].append(sides[0])
         for start, end in self._cuts(stop):
             self._prepare(start)
-            units, part = self.order[start:end], slice(start - self.done, end - self.done)
+            own, part = self.order[start:end], slice(start - self.read, end - self.read)
             for each in self.followed:
-                x = [mean[part] for mean in means[each.metric]]
+                x = [side[part] for side in values[each.metric]]
                 fit = None if each.paired else self._fits.get(each.metric)
-                known = None if fit is None else (fit[0][units], fit[1][start:end])
-                each.follow(x[0] - x[1] if each.paired else x[0], self.units.weights[units], known)
-        for side, counts in zip(self._counted, counted, strict=True):
-            side.append(replace(counts, labels=Labels()))
+                known = None if fit is None else (fit[0][own], fit[1][start:end])
+                each.follow(x[0] - x[1] if each.paired else x[0], self.weights[own], known)
+        for kept, counts in zip(self._counted, counted, strict=True):
+            kept.append(replace(counts, labels=Labels()))
         self.scores += sum(int(counts.candidates.sum()) for counts in counted)
-        self.done = stop
+        self.read = stop
         if stop in self._looks:
             self.trail.append((self.read, *self.followed[0].bound.interval))
 
@@ -250,28 +205,26 @@ class Reading:
         return items[metric]
 
     def _cuts(self, stop: int) -> Iterator[tuple[int, int]]:
-        """The units from `done` to `stop`, cut where predictors are fitted anew and where something new is asked."""
+        """What is read next, up to `stop`, cut where predictors are fitted anew and where something new is asked."""
         fits = _FIRST_FIT << np.arange(40) if self._assists else np.empty(0, np.int64)
-        cuts = np.unique(np.concatenate([fits, [asked.units for asked in self.schedule], [self.done, stop]]))
-        cuts = cuts[(cuts >= self.done) & (cuts <= stop)].astype(np.int64)
+        cuts = np.unique(np.concatenate([fits, [asked.units for asked in self.schedule], [self.read, stop]]))
+        cuts = cuts[(cuts >= self.read) & (cuts <= stop)].astype(np.int64)
         yield from zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
 
     def _prepare(self, start: int) -> None:
-        """What changes before a unit: what is asked for, and predictors, fitted on what was read before it."""
+        """What changes before a query: what is asked for, and predictors, fitted on what was read before it."""
         for asked in self.schedule:
             if asked.units == start:
                 for each in self.followed:
                     each.ask(asked)
-        if start < _FIRST_FIT or start & (start - 1) or not self._assists:
+        if start < _FIRST_FIT or start & (start - 1):
             return
-        queries, _ = self.units.members(self.order[:start])
-        weight = self.units.weights[self.order][::-1]
+        weight = np.cumsum(self.weights[self.order][::-1])
         for metric, assist in self._assists.items():
-            values = np.concatenate(self._values[metric])[: len(queries)]
-            every, owner = self.units.members(np.arange(len(self.order)))
-            predicted = self.units.means(assist.fit(queries, values)[every], every, owner)
-            unread = (np.cumsum(weight * predicted[self.order][::-1]) / np.cumsum(weight))[::-1]
-            self._fits[metric] = predicted, np.clip(unread, 0.0, 1.0)
+            values = np.concatenate(self._values[metric])[:start]
+            predicted = assist.fit(self.order[:start], values)
+            unread = np.cumsum((self.weights * predicted)[self.order][::-1]) / weight
+            self._fits[metric] = predicted, np.clip(unread[::-1], 0.0, 1.0)
 
     # ---- file
 
@@ -279,13 +232,13 @@ class Reading:
         """Write the counts of what was read, and the schedule."""
         sides = enumerate(self.counts(side).to_arrays() for side in range(len(self.sides)))
         arrays = {f"{side}.{name}": values for side, columns in sides for name, values in columns.items()}
-        facts = {"run": self._facts(), "units": self.done, "schedule": [asdict(each) for each in self.schedule]}
+        facts = {"run": self._facts(), "units": self.read, "schedule": [asdict(each) for each in self.schedule]}
         write_archive(path, _KIND, facts, arrays)
 
     def _facts(self) -> dict[str, Any]:
         """What a run that goes on must have in common."""
         digest = hashlib.sha256(np.ascontiguousarray(self.order).tobytes())
-        digest.update(np.ascontiguousarray(self.units.weights).tobytes())
+        digest.update(np.ascontiguousarray(self.weights).tobytes())
         return {
             "queries": len(self.rows),
             "order": digest.hexdigest()[:24],
@@ -305,26 +258,20 @@ class Reading:
         self.schedule = [Asked(**each) for each in facts["schedule"]]
         parts = [Counts.from_arrays(arrays_of(arrays, side)) for side in range(len(self.sides))]
         self._require_same_scores(parts, int(facts["units"]), path)
-        start = 0
-        stops = [*self._looks[self._looks < facts["units"]].tolist(), int(facts["units"])]
-        for stop in stops:
-            end = start + int(self.units.sizes[self.order[self.done : stop]].sum())
-            self._add(stop, [part.take(slice(start, end)) for part in parts])
-            start = end
+        for stop in [*self._looks[self._looks < facts["units"]].tolist(), int(facts["units"])]:
+            self._add(stop, [part.take(slice(self.read, stop)) for part in parts])
 
     def ask(self, within: Mapping[str, float], gates: Sequence[str]) -> None:
         """Ask for these from here on."""
-        asked = Asked(self.done, dict(within), list(gates))
-        same = bool(self.schedule) and replace(self.schedule[-1], units=self.done) == asked
-        if not same:
-            self.schedule = [each for each in self.schedule if each.units < self.done]
-            self.schedule.append(asked)
+        asked = Asked(self.read, dict(within), list(gates))
+        if not self.schedule or replace(self.schedule[-1], units=self.read) != asked:
+            self.schedule = [*(each for each in self.schedule if each.units < self.read), asked]
         for each in self.followed:
             each.ask(self.schedule[-1])
 
-    def _require_same_scores(self, parts: Sequence[Counts], units: int, path: Path) -> None:
+    def _require_same_scores(self, parts: Sequence[Counts], read: int, path: Path) -> None:
         """Count some queries again: other counts belong to another run."""
-        queries, _ = self.units.members(self.order[:units])
+        queries = self.order[:read]
         if any(len(part.candidates) != len(queries) for part in parts):
             raise InputError("not the counts of its queries", where=str(path), fix="Begin anew with another file.")
         again = np.unique(np.linspace(0, max(len(queries) - 1, 0), _AGAIN).astype(np.int64))

@@ -18,7 +18,7 @@ from graphgauge.core.arrays import as_numeric, is_cuda, refuse_nan, require_shap
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.ranking.counting import RowCounts, exact, levels, row_counts, working_dtype
+from graphgauge.ranking.counting import RowCounts, exact, is_read_directly, levels, row_counts, working_dtype
 from graphgauge.ranking.counts import POOL, Counts, Met, stretches
 from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.pooled import Pooled
@@ -32,8 +32,8 @@ _SHAPES = (
     "One positive score per query, and one row of negatives per query: pos (n,), neg (n, k); or one pool of negatives "
     "(m,) for all positives."
 )
-# Elements of a file read at a time.
-_MAPPED = 1 << 24
+# Elements of a file, or of scores that are converted, read at a time.
+_AT_ONCE = 1 << 22
 
 
 def from_scores(
@@ -173,8 +173,10 @@ class ScoreQueries(Queries):
 
     @property
     def block_work(self) -> int:  # type: ignore[override]
-        """All at once, but from a file in parts, which leave memory when they are counted."""
-        return _MAPPED if _mapping(self.neg) is not None else max(1, self.work())
+        """All at once, but in parts from a file, which leave memory when they are counted, or if they are converted."""
+        if is_cuda(self.neg) or (_mapping(self.neg) is None and is_read_directly(self.neg)):
+            return max(1, self.work())
+        return _AT_ONCE
 
     def work(self) -> int:
         return int(np.prod(self.neg.shape))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from graphgauge.core.result import Result
 from graphgauge.core.types import Floats, Ints
 from graphgauge.ranking.counts import Counts, Met, arrays_of
 from graphgauge.ranking.evaluate import evaluate, queries_of
+from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import CountedQueries, Queries
 from graphgauge.ranking.scores import MINUS_INF, PoolQueries
@@ -31,6 +31,7 @@ from graphgauge.ranking.scores import MINUS_INF, PoolQueries
 # Queries without ids are kept one by one up to this many, and beyond it as cells of those that count the same.
 _SINGLE = 1 << 24
 _KIND = "ranking"
+Part = CountedQueries | PoolQueries
 
 
 class RankingState:
@@ -70,12 +71,14 @@ class RankingState:
     def reset(self) -> None:
         """Forget everything that was counted."""
         self._name = self._shard or uuid.uuid4().hex
-        self._parts: dict[str, _Part] = {}
+        # What was counted under each name, in parts that were put together as they grew; and all ids.
+        self._parts: dict[str, list[Part]] = {}
+        self._ids: set[Any] = set()
 
     @property
     def n(self) -> int:
         """The number of queries, or of positives against one pool."""
-        return sum(map(len, self._parts.values()))
+        return sum(map(len, self._in_order()))
 
     @property
     def shards(self) -> tuple[str, ...]:
@@ -95,14 +98,15 @@ class RankingState:
         if not isinstance(pos_scores, Queries):
             options = self._rules | options
         queries = queries_of(pos_scores, neg_scores, **options)
-        self._require_alike(isinstance(queries, PoolQueries))
         # Numbers of one length are in order as texts, too.
         name = self._name if start is None else f"from {whole_number('start', start):015d}"
         if start is not None and name in self._parts:
             raise InputError(f"the queries from number {start:,} on were counted before", fix="Count each part once.")
-        part = self._parts.get(name, _Part())
-        part.add(queries, pooled=self.pooled)
-        self._parts[name] = part
+        if isinstance(queries, PoolQueries):
+            self._add(name, queries)
+        else:
+            scores = queries.pool() if self.pooled and queries.has_pool else None
+            self._add(name, CountedQueries(queries.count(), scores))
         return self
 
     def merge(self, other: RankingState) -> RankingState:
@@ -115,25 +119,41 @@ class RankingState:
             return self
         if self._parts and self.pooled != other.pooled:
             raise InputError("one state keeps all scores and the other does not", fix="Count both with pooled=True.")
-        self._require_alike(other._shared)
-        if not other._shared:
-            _counts_of([*self._in_order(), *other._in_order()])
+        self._require_alike(other._in_order()[0], other._ids)
         self.pooled = other.pooled
-        self._parts |= {name: part.copy() for name, part in other._parts.items()}
+        self._parts |= {name: parts.copy() for name, parts in other._parts.items()}
+        self._ids |= other._ids
         return self
 
-    @property
-    def _shared(self) -> bool:
-        """Whether what was counted are positives against one pool."""
-        return any(part.shared is not None for part in self._parts.values())
+    def _add(self, name: str, part: Part) -> None:
+        """Add to what was counted under a name; what does not go with the rest is refused and changes nothing."""
+        ids = set() if part.labels.ids is None else set(part.labels.ids.tolist())
+        self._require_alike(part, ids)
+        parts: list[Any] = [*self._parts.get(name, []), part]
+        while len(parts) > 1 and parts[-1].n >= parts[-2].n:  # so that many small batches cost little
+            parts[-2:] = [part.join(parts[-2:])]
+        if isinstance(part, CountedQueries) and not ids and parts[-1].n > _SINGLE:
+            parts[-1] = CountedQueries(parts[-1].counts.fold(), parts[-1].pool() if part.has_pool else None)
+        self._parts[name] = parts
+        self._ids |= ids
 
-    def _require_alike(self, shared: bool) -> None:
-        if self._parts and shared != self._shared:
+    def _require_alike(self, part: Any, ids: set[Any]) -> None:
+        """Refuse what does not go with what was counted: another form or other labels, or an id that comes again."""
+        if not self._parts:
+            return
+        first: Any = self._in_order()[0]
+        if type(first) is not type(part):
             what = "some batches have negatives of each query, others one pool for all positives"
             raise InputError(what, fix="Use one state for each form of input.")
+        Labels.join([first.labels.take(slice(0, 0)), part.labels])
+        if isinstance(part, CountedQueries):
+            Counts.join([first.count(slice(0, 0)), part.counts.take(slice(0, 0))])
+        again = self._ids & ids
+        if again:
+            raise InputError(f"{min(again)} occurs twice", where="ids", fix="Give every query its own id.")
 
-    def _in_order(self) -> list[_Part]:
-        return [self._parts[name] for name in sorted(self._parts)]
+    def _in_order(self) -> list[Part]:
+        return [part for name in sorted(self._parts) for part in self._parts[name]]
 
     # ---- out
 
@@ -141,7 +161,8 @@ class RankingState:
         """The counts of all parts: in the order of their ids, or if they have none, of the names of the parts."""
         if not self._parts:
             raise InputError("nothing was counted", fix="Update the state with scores first.")
-        return _counts_of(self._in_order())
+        whole = Counts.join([part.count() for part in self._in_order()])
+        return whole if whole.labels.ids is None else whole.take(np.argsort(whole.labels.ids, kind="stable"))
 
     def evaluate(
         self,
@@ -153,10 +174,11 @@ class RankingState:
         protocol: str | None = None,
     ) -> Evaluation:
         """The metrics of everything that was counted, with options as in the function `evaluate`."""
-        if self._shared:
-            queries: Queries = PoolQueries.join([part.shared for part in self._in_order() if part.shared is not None])
+        parts: list[Any] = self._in_order()
+        if parts and isinstance(parts[0], PoolQueries):
+            queries: Queries = PoolQueries.join(parts)
         else:
-            pools = [part.pooled for part in self._in_order() if part.pooled is not None]
+            pools = [part.pool() for part in parts if part.has_pool]
             queries = CountedQueries(self.counts(), Pooled.join(pools) if pools else None)
         return evaluate(queries, k=k, ties=ties, metrics=metrics, confidence=confidence, protocol=protocol)
 
@@ -169,18 +191,16 @@ class RankingState:
     def save(self, path: str | Path) -> None:
         """Write the counts, which are one row per query; `load` reads them."""
         arrays: dict[str, AnyArray] = {}
-        facts: dict[str, Any] = {"pooled": self.pooled, "parts": []}
-        if self._parts and not self._shared:
-            arrays |= Counts.join([part.counts() for part in self._in_order()]).to_arrays()
-        for number, (name, part) in enumerate(sorted(self._parts.items())):
-            scores = part.shared or part.pooled
-            if scores is not None:
-                arrays |= {f"{number}.{key}": values for key, values in scores.to_arrays().items()}
-            if part.shared is None:
-                facts["parts"].append([name, len(part.counts().candidates), None])
-            else:
-                facts["parts"].append([name, None, [part.shared.minus_inf, part.shared.nan]])
-        write_archive(path, _KIND, facts, arrays)
+        parts = [(name, own[0].join(own)) for name, own in sorted(self._parts.items())]  # type: ignore[arg-type]
+        counted = [part.counts for _, part in parts if isinstance(part, CountedQueries)]
+        if counted:
+            arrays |= Counts.join(counted).to_arrays()
+        for number, (_, part) in enumerate(parts):
+            kept = part if isinstance(part, PoolQueries) else part.pool() if part.has_pool else None
+            arrays |= {} if kept is None else {f"{number}.{name}": each for name, each in kept.to_arrays().items()}
+        rules = [[part.minus_inf, part.nan] if isinstance(part, PoolQueries) else None for _, part in parts]
+        listed = [[name, part.n, rule] for (name, part), rule in zip(parts, rules, strict=True)]
+        write_archive(path, _KIND, {"pooled": self.pooled, "parts": listed}, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> RankingState:
@@ -189,75 +209,15 @@ class RankingState:
         state = cls(pooled=bool(facts["pooled"]))
         start, whole = 0, Counts.from_arrays(arrays) if "above" in arrays else None
         for number, (name, size, rules) in enumerate(facts["parts"]):
-            own, part = arrays_of(arrays, number), _Part()
-            state._parts[name] = part
+            own = arrays_of(arrays, number)
             if whole is None:
-                part.shared = PoolQueries.from_arrays(own, *rules)
+                state._add(name, PoolQueries.from_arrays(own, *rules))
                 continue
             # What was met is said once, of the whole.
-            counts = whole.take(slice(start, start + size))
-            part.append(counts if number == 0 else replace(counts, met=Met()))
-            part.pooled = Pooled.from_arrays(own) if own else None
+            counts = replace(whole.take(slice(start, start + size)), met=Met() if number else whole.met)
+            state._add(name, CountedQueries(counts, Pooled.from_arrays(own) if own else None))
             start += size
         return state
-
-
-class _Part:
-    """What was counted under one name: batches, with all their scores or without; or scores against one pool.
-
-    Batches are put together as they grow, so that many small ones cost little.
-    """
-
-    def __init__(self) -> None:
-        self._chunks: list[Counts] = []
-        self._ids: set[Any] = set()
-        self.pooled: Pooled | None = None
-        self.shared: PoolQueries | None = None
-
-    def __len__(self) -> int:
-        return sum(map(len, self._chunks)) if self.shared is None else self.shared.n
-
-    def copy(self) -> _Part:
-        other = copy(self)
-        other._chunks, other._ids = self._chunks.copy(), self._ids.copy()
-        return other
-
-    def add(self, queries: Queries, *, pooled: bool) -> None:
-        """Add a batch; one that does not go with the others is refused and changes nothing."""
-        if isinstance(queries, PoolQueries):
-            self.shared = queries if self.shared is None else PoolQueries.join([self.shared, queries])
-            return
-        scores = queries.pool() if pooled and queries.has_pool else None
-        self.append(queries.count())
-        if scores is not None:
-            self.pooled = scores if self.pooled is None else Pooled.join([self.pooled, scores])
-
-    def append(self, counts: Counts) -> None:
-        """Add counts; if they have a known id, or other labels than earlier ones, they are refused."""
-        if self._chunks:
-            Counts.join([self._chunks[0].take(slice(0, 0)), counts])
-        ids = () if counts.labels.ids is None else counts.labels.ids.tolist()
-        again = self._ids.intersection(ids)
-        if again:
-            raise InputError(f"{min(again)} occurs twice", where="ids", fix="Give every query its own id.")
-        self._ids.update(ids)
-        self._chunks.append(counts)
-        while len(self._chunks) > 1 and len(self._chunks[-1].candidates) >= len(self._chunks[-2].candidates):
-            self._chunks[-2:] = [Counts.join(self._chunks[-2:])]
-        if not self._ids and len(self._chunks[-1].candidates) > _SINGLE:
-            self._chunks[-1] = self._chunks[-1].fold()
-
-    def counts(self) -> Counts:
-        """Of all batches, in their order."""
-        return Counts.join(self._chunks)
-
-
-def _counts_of(parts: Sequence[_Part]) -> Counts:
-    whole = Counts.join([part.counts() for part in parts])
-    if whole.labels.ids is None:
-        return whole
-    whole.labels.require_unique()
-    return whole.take(np.argsort(whole.labels.ids, kind="stable"))
 
 
 class BinnedAUC:

@@ -90,10 +90,6 @@ def none_among(places: Ints, length: Ints, positives: Ints) -> Floats:
     return none
 
 
-# Runs up to this length are summed together, place by place; longer ones, which are few, one by one.
-_TOGETHER = 1024
-
-
 def first_reciprocal(start: Ints, length: Ints, positives: Ints, last: float) -> Floats:
     """The mean of 1 / rank of the first positive of a run in random order; 0 for ranks beyond the last.
 
@@ -103,24 +99,13 @@ def first_reciprocal(start: Ints, length: Ints, positives: Ints, last: float) ->
     tied = np.flatnonzero((length > positives) & (start + 1 <= last))
     if not tied.size:
         return mean
-    runs = np.stack([start[tied], length[tied], positives[tied]])
-    first, place = distinct(list(runs))
-    runs = runs[:, first]
-    ends = np.minimum(runs[1] - runs[2] + 1, last - runs[0]).astype(np.int64)
-    value = np.zeros(runs.shape[1])
-    short = np.flatnonzero(ends <= _TOGETHER)
-    a, b, p = runs[:, short].astype(float)
-    chance, total = p / b, np.zeros(len(short))
-    for j in range(1, int(ends[short].max(initial=0)) + 1):
-        total += np.where(j <= ends[short], chance / (a + j), 0.0)
-        chance = chance * np.maximum(b - j - p + 1, 0) / np.maximum(b - j, 1)
-    value[short] = total
-    for index in np.flatnonzero(ends > _TOGETHER):
-        before, size, own = runs[:, index].tolist()
-        place_in_run = np.arange(1, ends[index] + 1)
-        left = size - place_in_run[:-1]
-        steps = np.concatenate(([own / size], (left - own + 1) / left))
-        value[index] = float((np.cumprod(steps) / (before + place_in_run)).sum())
+    first, place = distinct([start[tied], length[tied], positives[tied]])
+    value = np.zeros(len(first))
+    for index, run in enumerate(tied[first]):
+        before, size, own = int(start[run]), int(length[run]), int(positives[run])
+        at = np.arange(1, int(min(size - own + 1, last - before)) + 1)
+        left = size - at[:-1]
+        value[index] = float((np.cumprod(np.append(own / size, (left - own + 1) / left)) / (before + at)).sum())
     mean[tied] = value[place]
     return mean
 

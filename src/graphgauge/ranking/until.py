@@ -26,7 +26,7 @@ from graphgauge.ranking.cells import numbered
 from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.queries import CountedQueries, Queries
-from graphgauge.ranking.reading import Followed, Reading, Units
+from graphgauge.ranking.reading import Followed, Reading
 from graphgauge.ranking.ties import TIES
 
 _DIFFERENCE = "_difference"
@@ -88,7 +88,7 @@ def evaluate_until(
     -------
     Evaluation
         Values with intervals that hold at every look; `options["until"]` says how much was read, and `gate(text)` what
-        became of a gate. Queries of one cluster are drawn together.
+        became of a gate.
 
     Examples
     --------
@@ -114,12 +114,11 @@ def evaluate_until(
     if not len(rows):
         raise InputError("there are no queries", fix="Pass at least one.")
     labels = queries.labels.take(rows)
-    cluster = np.arange(len(rows)) if labels.cluster is None else numbered(labels.cluster)[1]
-    units = Units(_drawn_weights(labels, len(rows), average), cluster)
-    followed = [Followed(key, each, key.endswith(_DIFFERENCE), units.weights, alpha) for key, each in metrics.items()]
+    weights = _drawn_weights(labels, len(rows), average)
+    followed = [Followed(key, each, key.endswith(_DIFFERENCE), weights, alpha) for key, each in metrics.items()]
     assists = _assists(assist, labels, rows, len(queries), tuple(dict.fromkeys(metrics.values())))
     sides = [queries] if against is None else [queries, against]
-    reading = Reading(sides, rows, units, followed, assists, ties=ties, seed=seed)
+    reading = Reading(sides, rows, weights, followed, assists, ties=ties, seed=seed)
     if resume is not None:
         reading.replay(Path(resume))
     reading.ask(widths, requirements)
@@ -268,7 +267,7 @@ class _Finished:
     def _whole(self, side: int) -> Evaluation:
         """The usual evaluation of the queries that were read."""
         reading = self.reading
-        queries = reading.queries_read()
+        queries = reading.order[: reading.read]
         order = np.argsort(queries)
         labels = self.labels.take(queries[order])
         if labels.ids is None:
