@@ -99,15 +99,6 @@ def test_products_beyond_float32_do_not_lose_the_order() -> None:
         Queries.from_embeddings([[1e200]], [[1e200], [2e200]], targets=[0])
 
 
-def test_distmult_is_a_dot_product_with_the_rounded_product() -> None:
-    draw = np.random.default_rng(5)
-    heads, relations = draw.normal(size=(2, 20, 6)).astype(np.float32)
-    entities, targets = draw.normal(size=(40, 6)).astype(np.float32), draw.integers(0, 40, 20)
-    both = Queries.from_embeddings((heads, relations), entities, targets=targets, score="distmult")
-    dot = Queries.from_embeddings(heads * relations, entities, targets=targets)
-    assert integers(both.count()) == integers(dot.count())
-
-
 @pytest.mark.parametrize("form", ["dot", "l1", "l2", "function", "torch", "matrix", "mapped", "device"])
 @pytest.mark.parametrize("ties", ["realistic", "optimistic", "pessimistic", "expected"])
 def test_sets_of_answers_are_the_flat_form(
@@ -295,7 +286,6 @@ def test_tensors_are_counted_where_they_are() -> None:
         ({"queries": [[1.0, np.inf], [0, 0]]}, InputError, "infinite"),
         ({"queries": [[1.0], [0]]}, InputError, "the same width"),
         ({"score": "dto"}, UnknownNameError, "dot"),
-        ({"score": "distmult"}, OptionError, "heads, relations"),
         ({"known": ([5], [0, 1, 1])}, InputError, "known: 5 is not among the 4"),
         ({"known": ([1], [0, 1])}, InputError, "offsets"),
         ({"known": ([1], [0, 0.5, 1])}, InputError, "expected whole numbers"),

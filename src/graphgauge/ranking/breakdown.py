@@ -84,13 +84,10 @@ class Values(Mapping[str, Floats]):
 
     def both(self, key: str) -> tuple[Floats, Floats]:
         """Values and what they weigh: the value of the whole is their weighted mean."""
+        if not self._has(key):
+            raise KeyError(key)
         if key not in self._known:
-            try:
-                metric, params = find(key, "ranking")
-            except OptionError:
-                raise KeyError(key) from None
-            if not self._has(key):
-                raise KeyError(key)
+            metric, params = find(key, "ranking")
             if metric.name == "pooled_hits":
                 # Strictly above the k-th best of the pool: among the first k, and ties lose.
                 ranks = self._ranks.under("pessimistic")
@@ -98,8 +95,7 @@ class Values(Mapping[str, Floats]):
             else:
                 sample = self._lists if "lists" in metric.needs and self._counts.lists else self._ranks
                 estimate = metric(sample, **params)
-                weight = sample.mass * estimate.facts.get("denominator", 1.0)
-                self._known[key] = estimate.value, weight
+                self._known[key] = estimate.value, sample.mass * estimate.facts.get("denominator", 1.0)
         return self._known[key]
 
     @cached_property
@@ -112,18 +108,19 @@ class Values(Mapping[str, Floats]):
         return replace(Lists.of(self._counts, self._ties), group=np.arange(n), groups=n)
 
     def _has(self, key: str) -> bool:
-        metric, _ = find(key, "ranking")
-        if metric.name in _NO_MEANS:
+        try:
+            metric, _ = find(key, "ranking")
+        except OptionError:
             return False
-        if metric.name == "pooled_hits":
-            return self._counts.pooled
+        if metric.name in (*_NO_MEANS, "pooled_hits"):
+            return metric.name == "pooled_hits" and self._counts.pooled
         return "ranks" in metric.needs or ("lists" in metric.needs and self._counts.lists)
 
     def __iter__(self) -> Iterator[str]:
         return filter(self._has, self._keys)
 
     def __len__(self) -> int:
-        return len(list(iter(self)))
+        return sum(1 for _ in self)
 
 
 class Weights(Mapping[str, Floats]):
@@ -139,7 +136,7 @@ class Weights(Mapping[str, Floats]):
         return (key for key in self._values if np.ptp(self[key]) > 0)
 
     def __len__(self) -> int:
-        return len(list(iter(self)))
+        return sum(1 for _ in self)
 
 
 def per_item(counts: Counts, ties: str, keys: Sequence[str]) -> Items | None:

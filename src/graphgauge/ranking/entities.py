@@ -52,14 +52,14 @@ def from_embeddings(
     Parameters
     ----------
     queries, entities
-        Embeddings (q, d) and (m, d). For `distmult` queries are a pair (heads, relations). With a scoring function, any
+        Embeddings (q, d) and (m, d). With a scoring function, any
         arrays or tensors, or tuples of them, with one row per query and per entity.
     targets
         The number of the right entity of each query (q,); or sets, for metrics of whole lists.
     scores
         In place of embeddings: a matrix (q, m), in memory, mapped from a file, or on a CUDA device.
     score
-        `dot`, `distmult`, `l1` and `l2` (negated distances), or a function that scores a block of queries against the
+        `dot`, `l1` and `l2` (negated distances), or a function that scores a block of queries against the
         entities, (b, …), (m, …) → (b, m). The named ones are exact: equal rows tie.
     known
         Other right answers, and items of training: they are no candidates. Targets may be among them.

@@ -12,29 +12,25 @@ import numpy as np
 
 from graphgauge import _core
 from graphgauge.core.arrays import as_numeric, refuse_nan, require_shape
-from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.ranking.cells import runs_of
 from graphgauge.ranking.counts import Counts
 from graphgauge.ranking.scorers import Scorer, Task, Top, entries, in_a_row
 
-SCORES = ("dot", "l1", "l2", "distmult")
+SCORES = ("dot", "l1", "l2")
 # Pairs whose score is computed in float64 at once, and fast scores that are compared at once.
 _PAIRS, _COMPARED = 1 << 14, 1 << 20
 
 
 class Embeddings(Scorer):
-    """Dot products, or distances with a minus: −Σ|q − e| (`l1`) and −Σ(q − e)² (`l2`).
-
-    For `distmult` queries are a pair (heads, relations), multiplied cell by cell.
-    """
+    """Dot products, or distances with a minus: −Σ|q − e| (`l1`) and −Σ(q − e)² (`l2`)."""
 
     def __init__(self, queries: Any, entities: Any, score: str) -> None:
         one_of("score", score, SCORES)
-        right = as_numeric(entities, "entities")
+        left, right = as_numeric(queries, "queries"), as_numeric(entities, "entities")
         require_shape(right, (None, None), "entities", "Embeddings have shape (m, d).")
-        left = _multiplied(queries, right) if score == "distmult" else as_numeric(queries, "queries")
         require_shape(left, (None, right.shape[1]), "queries", "Queries and entities have the same width.")
         dtype = _working_type(left, right)
         self._left, self._right = (np.ascontiguousarray(each, dtype) for each in (left, right))
@@ -129,17 +125,6 @@ class Embeddings(Scorer):
 def _squares(rows: AnyArray) -> Floats:
     """The squared length of each row."""
     return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=float))
-
-
-def _multiplied(queries: Any, entities: AnyArray) -> AnyArray:
-    if not isinstance(queries, tuple | list) or len(queries) != 2:
-        raise OptionError("distmult takes queries=(heads, relations)", fix="Both have the entities' width.")
-    heads, relations = (as_numeric(part, "queries") for part in queries)
-    require_shape(relations, heads.shape, "queries[1]", "Heads and relations have the same shape.")
-    dtype = np.result_type(heads, relations, entities, np.float32)
-    # The product is rounded once and is then the query, the same for every candidate.
-    product: AnyArray = heads.astype(dtype) * relations.astype(dtype)
-    return product
 
 
 def _working_type(left: AnyArray, right: AnyArray) -> np.dtype[Any]:

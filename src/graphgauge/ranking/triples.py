@@ -241,8 +241,8 @@ def _of_embeddings(
     def scorer(side: str) -> Scorer:
         dtype = np.result_type(vectors, shifts, np.float32)
         fixed, moved = vectors[rows[:, 0 if side == "tail" else 2]].astype(dtype), shifts[rows[:, 1]].astype(dtype)
-        if score == "distmult":
-            return Embeddings((fixed, moved), vectors, score)
+        if score == "distmult":  # the product is rounded once, and is then the query
+            return Embeddings(fixed * moved, vectors, "dot")
         return Embeddings(fixed + moved if side == "tail" else fixed - moved, vectors, str(score))
 
     return len(vectors), scorer
