@@ -157,7 +157,7 @@ def _samples(queries: Queries, counts: Counts, ties: str, chosen: Sequence[Chose
         samples["pooled"] = queries.pool()
     if queries.catalog is not None and needs & {*queries.catalog.samples}:
         longest = max(params.get("k", 1) for _, params in chosen)
-        samples |= dict.fromkeys(queries.catalog.samples, queries.recommended(whole_number("k", longest, 1)))
+        samples |= dict.fromkeys(queries.catalog.samples, queries.recommended(longest))
     return samples
 
 
@@ -199,6 +199,7 @@ def _known(chosen: list[Chosen], asked: frozenset[str], counts: Counts) -> tuple
     skipped = {}
     for metric, params in chosen:
         key = metric.key_of(**params)
+        whole_number("k", params.get("k", 1), 1)
         if "pooled" in metric.needs and counts.labels.weights is not None:
             skipped[key] = "pooled metrics do not take weights"
             if key in asked:
