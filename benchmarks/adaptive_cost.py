@@ -29,8 +29,7 @@ class Replayed(ranking.Queries):
 
     def __init__(self, counts: Counts) -> None:
         self.counts = replace(counts, labels=Labels())
-        # Both sides of a triple are drawn on their own, as the shares are of queries.
-        self.n, self.labels = len(counts.candidates), replace(counts.labels, cluster=None)
+        self.n, self.labels = len(counts.candidates), counts.labels
 
     def count_rows(self, rows: Any) -> tuple[Counts, None]:
         return self.counts.take(rows), None
