@@ -208,16 +208,13 @@ def evaluate_topk(**fields: Any) -> Evaluation:
     return _evaluated(Queries.from_topk, fields)
 
 
-def evaluate_entities(*, score: Literal["dot", "l1", "l2"] = "dot", **fields: Any) -> Evaluation:
-    """The door `entities`."""
-    one_of("score", score, ("dot", "l1", "l2"))
-    return _evaluated(Queries.from_embeddings, {"score": score, **fields})
+def evaluate_entities(**fields: Any) -> Evaluation:
+    return _evaluated(Queries.from_embeddings, fields)
 
 
 def evaluate_triples(
     triples: Any, entities: Any, relations: Any, *, score: str = "distmult", **fields: Any
 ) -> Evaluation:
-    """The door `triples`."""
     one_of("score", score, ("distmult", "l1", "l2"))
     return _evaluated(Queries.from_triples, {"model": (entities, relations), "test": triples, "score": score, **fields})
 

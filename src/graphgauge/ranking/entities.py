@@ -140,21 +140,17 @@ class EntityQueries(Queries):
             one_of("minus_inf", minus_inf, MINUS_INF)
         self.scorer, self.tasks, self.labels = scorer, tasks, labels
         self.n, self.minus_inf, self.catalog = scorer.queries, minus_inf, catalog
+        self.answers = tasks.targets.sizes
 
     def work(self) -> int:
         return self.n * self.scorer.entities
 
-    def answered(self) -> Mask | None:
-        has = self.tasks.targets.sizes > 0
-        return None if has.all() else has
-
     def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
-        has = self.tasks.targets.sizes[rows] > 0
-        asked = self.rows(rows)[has]
+        asked, has = self.answered(rows)
         parts = [self.scorer.counts(part, self.tasks.take(part), self.minus_inf) for part in self._parts(asked)]
         counts = Counts.join(parts)
-        met = counts.met + Met(unanswered=len(has) - len(asked))
-        return replace(counts, met=met), None if has.all() else has
+        met = counts.met + Met(unanswered=0 if has is None else int((~has).sum()))
+        return replace(counts, met=met), has
 
     def recommended(self, k: int) -> Recommended:
         """The first items of all queries, of those without right answers, too."""

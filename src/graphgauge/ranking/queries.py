@@ -95,9 +95,8 @@ class Queries(ABC):
         """How many scores all queries have: what blocks are sized by."""
         return self.n
 
-    def answered(self) -> Mask | None:
-        """Which queries have a positive; None if all have. The others are left out."""
-        return None
+    # How many right answers each query has, if some may have none: these are left out.
+    answers: Ints | None = None
 
     # Whether the source has `pool`, and the catalogue of a source that has `recommended`.
     has_pool = False
@@ -115,6 +114,11 @@ class Queries(ABC):
 
     def __len__(self) -> int:
         return self.n
+
+    def answered(self, rows: Rows = slice(None)) -> tuple[Ints, Mask | None]:
+        """Those of some queries that have a right answer, and which of them these are; None if all are."""
+        numbers, has = self.rows(rows), None if self.answers is None else self.answers[rows] > 0
+        return (numbers, None) if has is None or has.all() else (numbers[has], has)
 
     def blocks(self) -> Iterator[slice]:
         """Rows that are counted together."""

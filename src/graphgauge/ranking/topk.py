@@ -125,16 +125,13 @@ class TopQueries(Queries):
         if self.n and not self.depth:
             what = f"list {int(np.argmax(gone))} has known items only" if longest else "lists without places"
             raise InputError(what, where="indices", fix="Ask for longer lists.")
+        self.answers = targets.sizes
         # Targets are never left out.
         self._candidates = targets.entities - known.sizes
         self._met = Met(unfilled=unfilled, passed_over=int(passed.sum()))
 
     def work(self) -> int:
         return len(self.lists.values)
-
-    def answered(self) -> Mask | None:
-        has = self.targets.sizes > 0
-        return None if has.all() else has
 
     def recommended(self, k: int) -> Recommended:
         """The lists themselves, as far as all of them go."""
@@ -150,8 +147,7 @@ class TopQueries(Queries):
     block_work = 1 << 62
 
     def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
-        has = self.targets.sizes[rows] > 0
-        asked = self.rows(rows)[has]
+        asked, has = self.answered(rows)
         targets, lists = self.targets.take(asked), self.lists.take(asked)
         query, item = lists.rows, lists.values
         right = targets.contain(query, item)
@@ -168,10 +164,10 @@ class TopQueries(Queries):
         counts = Counts.from_runs(
             *(run_query[order], runs, candidates, targets.sizes),
             grades=self._ordered_grades(asked, targets, query[right], item[right]),
-            met=self._met + Met(unanswered=len(has) - len(asked)),
+            met=self._met + Met(unanswered=0 if has is None else int((~has).sum())),
             depth=self.depth,
         )
-        return counts, None if has.all() else has
+        return counts, has
 
     def _ordered_grades(self, asked: Ints, targets: Sets, query: Ints, item: Ints) -> Floats | None:
         """The grades of right items in the order of runs: as they are listed, then the others from the highest."""
