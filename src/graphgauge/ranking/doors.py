@@ -208,8 +208,9 @@ def evaluate_topk(**fields: Any) -> Evaluation:
     return _evaluated(Queries.from_topk, fields)
 
 
-def evaluate_entities(**fields: Any) -> Evaluation:
-    return _evaluated(Queries.from_embeddings, fields)
+def evaluate_entities(*, score: str = "dot", **fields: Any) -> Evaluation:
+    one_of("score", score, ("dot", "l1", "l2"))
+    return _evaluated(Queries.from_embeddings, {"score": score, **fields})
 
 
 def evaluate_triples(
