@@ -146,7 +146,8 @@ class EntityQueries(Queries):
         return self.n * self.scorer.entities
 
     def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
-        asked, has = self.answered(rows)
+        has = self.answered(rows)
+        asked = self.rows(rows)[slice(None) if has is None else has]
         parts = [self.scorer.counts(part, self.tasks.take(part), self.minus_inf) for part in self._parts(asked)]
         counts = Counts.join(parts)
         met = counts.met + Met(unanswered=0 if has is None else int((~has).sum()))

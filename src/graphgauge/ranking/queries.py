@@ -115,10 +115,10 @@ class Queries(ABC):
     def __len__(self) -> int:
         return self.n
 
-    def answered(self, rows: Rows = slice(None)) -> tuple[Ints, Mask | None]:
-        """Those of some queries that have a right answer, and which of them these are; None if all are."""
-        numbers, has = self.rows(rows), None if self.answers is None else self.answers[rows] > 0
-        return (numbers, None) if has is None or has.all() else (numbers[has], has)
+    def answered(self, rows: Rows = slice(None)) -> Mask | None:
+        """Which of some queries have a right answer; None if all have. The others are left out."""
+        has = None if self.answers is None else self.answers[rows] > 0
+        return None if has is None or has.all() else has
 
     def blocks(self) -> Iterator[slice]:
         """Rows that are counted together."""

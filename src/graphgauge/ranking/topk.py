@@ -147,7 +147,8 @@ class TopQueries(Queries):
     block_work = 1 << 62
 
     def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
-        asked, has = self.answered(rows)
+        has = self.answered(rows)
+        asked = self.rows(rows)[slice(None) if has is None else has]
         targets, lists = self.targets.take(asked), self.lists.take(asked)
         query, item = lists.rows, lists.values
         right = targets.contain(query, item)

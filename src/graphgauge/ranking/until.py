@@ -109,7 +109,8 @@ def evaluate_until(
     widths, requirements = _asked(within, gates, against is not None, average)
     keys = dict.fromkeys([*widths, *(Gate.parse(text).key for text in requirements)])
     metrics = {key: _metric_of(key, average, against is not None) for key in keys}
-    rows, _ = queries.answered()
+    has = queries.answered()
+    rows = np.arange(len(queries)) if has is None else np.flatnonzero(has)
     if not len(rows):
         raise InputError("there are no queries", fix="Pass at least one.")
     labels = queries.labels.take(rows)
