@@ -1,9 +1,9 @@
-"""Births compared with pairs without an edge: for each birth, the share of these pairs that are farther apart."""
+"""Births compared with pairs that are no edges: for each birth, the share of these pairs that are farther apart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import sqrt
 
@@ -13,14 +13,18 @@ from graphgauge import _core
 from graphgauge.core.errors import InputError
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import Floats, Ints, Mask
-from graphgauge.evolution.edges import among, codes_of
+from graphgauge.evolution.edges import among, codes_of, edges_of, joined, set_of
+from graphgauge.evolution.links import LinkScores
 from graphgauge.evolution.pairs import FreePairs
+from graphgauge.evolution.points import Order
+from graphgauge.evolution.state import State
 from graphgauge.stats.dyads import Dyads
 
-# A value per pair (first ends, second ends) that rises with its distance.
-Order = Callable[[Ints, Ints], Floats]
 # How often targets are drawn again before the remaining candidates are listed, and how many are drawn at once.
 _REDRAWS, _MOST_DRAWN = 16, 1 << 27
+NO_BEFORE = "the embeddings before the cycle are unknown"
+# Simple scores are left out for graphs with more edges, because they are sorted anew in every cycle.
+_MOST_EDGES = 1 << 20
 # Below this share of the other variance, one is only rounding.
 _NOTHING = 1e-9
 
@@ -70,19 +74,17 @@ class Area:
 
 
 def against_non_edges(
-    order: Order,
-    births: Ints,
-    group: Ints,
-    pairs: Sequence[FreePairs],
-    *,
-    per_birth: int | None,
-    rng: np.random.Generator,
-    reason: str = "no births",
+    state: State, order: Order, births: Ints, eligible: Ints, taken: Ints, reason: str, use: str = "births"
 ) -> Area:
-    """Births against the free pairs of their group, one of `pairs`: so many drawn for each, or all with None."""
-    nodes = pairs[0].nodes if pairs else 0
+    """Births against the pairs of eligible nodes that each could have been: of the same types, and not `taken`.
+
+    So many pairs are drawn for each birth, or all are used. Same cycle and `use`, same pairs: so `auc_birth` has those
+    of `auc_synthetic`.
+    """
     if not len(births):
-        return Area.none(reason, nodes)
+        return Area.none(reason, state.nodes)
+    per_birth, rng = state.options.per_birth, state.options.rng(state.cycle, use)
+    group, pairs = _kinds(state, births, eligible, taken)
     q = order(births[:, 0], births[:, 1])
     shares, used, drawn, negatives, warnings = np.full(len(q), np.nan), 0, 0.0, 0, []
     for number, own in enumerate(pairs):
@@ -102,12 +104,23 @@ def against_non_edges(
         negatives += min(wanted, own.free)
         used += count
     if not used:
-        return Area.none("every pair of original nodes has an edge", nodes)
+        return Area.none("every pair of original nodes has an edge", state.nodes)
     have = ~np.isnan(shares)
     if not have.all():
         warnings.append(f"births left out, because every pair of their kind has an edge: {np.count_nonzero(~have)}")
     said = tuple(dict.fromkeys(warnings))
-    return Area(shares[have], negatives, births[have], drawn / used**2, nodes, reason, said)
+    return Area(shares[have], negatives, births[have], drawn / used**2, state.nodes, reason, said)
+
+
+def _kinds(state: State, births: Ints, eligible: Ints, taken: Ints) -> tuple[Ints, list[FreePairs]]:
+    """The kind of each birth, by the types of its nodes, and the free pairs of each kind."""
+    directed, types = state.options.directed, state.types
+    group, sides = np.zeros(len(births), np.int64), [(eligible, eligible)]
+    if types is not None:
+        ends = types[births] if directed else np.sort(types[births], axis=1)
+        names, group = np.unique(ends, axis=0, return_inverse=True)
+        sides = [(eligible[types[eligible] == first], eligible[types[eligible] == second]) for first, second in names]
+    return group.reshape(-1), [FreePairs(*side, taken, state.nodes, directed) for side in sides]
 
 
 def _farther(q: Floats, blocks: Iterable[Floats]) -> Floats:
@@ -130,24 +143,14 @@ def _drawn_variance(q: Floats, others: Floats) -> float:
     return float(closer.var(ddof=1) / len(others))
 
 
-def against_matched(
-    order: Order,
-    births: Ints,
-    arms: Ints,
-    taken: Ints,
-    pools: Ints,
-    *,
-    directed: bool,
-    per_birth: int | None,
-    rng: np.random.Generator,
-    reason: str,
-    what: str,
-) -> Area:
-    """Each birth against pairs in which one of its ends gives way to another node of its pool.
+def against_matched(state: State, births: Ints, arms: Ints, pools: Ints, use: str, reason: str) -> Area:
+    """Each birth against pairs in which one of its ends gives way to another node of its pool, as they were inserted.
 
     `arms` are (birth, kept end, replaced end), where ends are 0 or 1; a birth with two arms has their mean. `pools` has
-    one number per node, negative if the node cannot be chosen. Edges in `taken`, a set of codes, are no candidates.
+    one number per node, negative if the node cannot be chosen. Edges before or after the cycle are no candidates.
     """
+    assert state.inserted is not None
+    order, directed, taken = state.inserted.order, state.options.directed, state.births.either
     kept, replaced = births[arms[:, 0], arms[:, 1]], births[arms[:, 0], arms[:, 2]]
 
     def ends(owner: Ints, node: Ints) -> tuple[Ints, Ints]:
@@ -159,7 +162,7 @@ def against_matched(
         free &= ~among(codes_of(*ends(owner, node), directed), taken)
         return free
 
-    owner, node = _redrawn(replaced, pools, fits, per_birth, rng)
+    owner, node = _redrawn(replaced, pools, fits, state.options.per_birth, state.options.rng(state.cycle, use))
     q, other = order(births[:, 0], births[:, 1])[arms[owner, 0]], order(*ends(owner, node))
     wins = (other > q) + 0.5 * (other == q)
     counts = np.bincount(owner, minlength=len(arms))
@@ -169,7 +172,7 @@ def against_matched(
     good = used > 0
     means = np.bincount(arms[have, 0], shares, len(births))[good] / used[good]
     alone = np.count_nonzero(~good)
-    said = f"births left out of {what}, because their pool has no other target: {alone}"
+    said = f"births left out of auc_{use}, because their pool has no other target: {alone}"
     one_arm = len(arms) == len(births) and bool((arms[:, 0] == np.arange(len(births))).all()) and bool(good.any())
     return Area(
         means,
@@ -177,7 +180,7 @@ def against_matched(
         births[good],
         nodes=len(pools),
         reason="no birth has another target to compare with" if len(births) else reason,
-        warnings=(said,) if alone and good.any() else (),
+        warnings=(*state.warnings, *([said] if alone and good.any() else [])),
         cancelled=_cancelled(means, kept, replaced, owner, node, wins, counts) if one_arm else None,
     )
 
@@ -234,3 +237,93 @@ def _redrawn(
             owners.append(np.full(len(chosen), arm))
             targets.append(chosen)
     return np.concatenate(owners), np.concatenate(targets)
+
+
+# ---- the births of a cycle: after it, before it, by pool, and of nodes born in it
+
+
+def after(state: State) -> Area:
+    """Births against non-edges of original nodes, by the embeddings after the cycle."""
+    births = state.births.edges[state.fresh & state.after.holds(state.births.edges)]
+    why = "no births" if state.fresh.any() else _why_none(state)
+    return _warned(state, against_non_edges(state, state.after.order, births, state.eligible, state.births.after, why))
+
+
+def before(state: State) -> Area:
+    """The same births and pairs by the embeddings before the cycle; nodes without one are left out."""
+    if state.before is None:
+        return Area.none(NO_BEFORE, state.nodes)
+    births = state.births.edges[state.old & state.fresh]
+    eligible = state.eligible[state.before.present[state.eligible]]
+
+    def area(order: Order) -> Area:
+        return against_non_edges(state, order, births, eligible, state.births.after, _why_none(state))
+
+    found = area(state.before.order)
+    edges = edges_of(state.births.before) if state.options.directed else None
+    graph = state.births.before if edges is None else set_of(edges)
+    if len(found) and state.options.per_birth is not None and 0 < len(graph) <= _MOST_EDGES:
+        levels = {name: area(order).value for name, order in LinkScores(graph, state.nodes).orders.items()}
+        found = replace(found, baselines=levels)
+    young = np.count_nonzero(~state.old)
+    said = f"births left out of auc_birth, because a node had no embedding before the cycle: {young}"
+    return _warned(state, found, *([said] if young else []))
+
+
+def matched(state: State) -> Area:
+    """Births with at most one new end, which is never replaced, against other nodes of the replaced end's pool."""
+    if state.before is None or state.inserted is None:
+        return Area.none(NO_BEFORE, state.nodes)
+    births, stood = state.births.edges, state.before.present
+    births = births[state.fresh & state.inserted.holds(births) & stood[births].any(axis=1)]
+    arms = [_arms(stood[births[:, 1]], kept=0)]
+    if not state.options.directed:
+        arms.append(_arms(stood[births[:, 0]], kept=1))
+    return against_matched(state, births, np.concatenate(arms), state.matched_pools, "matched", _why_none(state))
+
+
+def newborn(state: State) -> Area:
+    """Births with a new end, against other nodes of the type and age of the end it is linked to."""
+    if state.inserted is None:
+        return Area.none(NO_BEFORE, state.nodes)
+    births, new = state.births.edges, state.newborn
+    births = births[state.fresh & state.inserted.holds(births) & new[births].any(axis=1)]
+    types = np.zeros(state.nodes, np.int64) if state.types is None else state.types
+    pools = np.where(state.inserted.present, 2 * types + new, -1)
+    arms = np.concatenate([_arms(new[births[:, end]], kept=end) for end in (0, 1)])
+    why = "no birth has a new node" if len(state.births) else "no births"
+    return against_matched(state, births, arms, pools, "newborn", why)
+
+
+def held_out(state: State) -> Area:
+    """Held-out edges against pairs that are in neither graph nor test, by the embeddings after the cycle."""
+    codes = set_of(state.test_edges, state.options.directed)
+    edges = edges_of(codes)
+    edges = edges[state.after.holds(edges)]
+    eligible, taken = np.flatnonzero(state.after.present), joined(state.births.after, codes)
+    return against_non_edges(state, state.after.order, edges, eligible, taken, "no test edges", "held_out")
+
+
+def gains(after: Area, before: Area) -> tuple[Floats, Ints] | None:
+    """For the births scored both after and before, on the same pairs: what each gained, and the nodes of each."""
+    if after.ends is None or before.ends is None:
+        return None
+    one, other = (codes_of(ends[:, 0], ends[:, 1], directed=True) for ends in (after.ends, before.ends))
+    both, place, earlier = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+    return (after.shares[place] - before.shares[earlier], edges_of(both)) if len(both) else None
+
+
+def _arms(used: Mask, kept: int) -> Ints:
+    """(birth, kept end, replaced end) of the births that are used."""
+    births = np.flatnonzero(used)
+    return np.stack([births, np.full(len(births), kept), np.full(len(births), 1 - kept)], axis=1)
+
+
+def _warned(state: State, area: Area, *more: str) -> Area:
+    return replace(area, warnings=(*state.warnings, *more, *area.warnings))
+
+
+def _why_none(state: State) -> str:
+    if not len(state.births):
+        return "no births"
+    return "every birth has a new node" if state.fresh.any() else "every birth is of an edge that existed before"

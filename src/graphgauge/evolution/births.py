@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.types import Ints, Mask
+from graphgauge.evolution.cycle import Cycle, Options, Past
 from graphgauge.evolution.edges import among, as_edges, edges_of, ends_of, joined, set_of, without
 
-UNDECLARED = ("refuse", "report")
 # Number of example edges in an error message.
 _SHOWN = 3
 
@@ -64,92 +63,63 @@ class Births:
         return degrees
 
 
-def births_of(
-    new_edges: Any,
-    all_edges: Any,
-    previous_edges: Any,
-    nodes: int,
-    *,
-    directed: bool = False,
-    last: Ints | None = None,
-    seen: Ints | None = None,
-    undeclared: str = "refuse",
-) -> Births:
-    """Read one cycle; the graph before defaults to `last`, that after the last cycle, as codes.
+def births_of(given: Cycle, nodes: int, options: Options, past: Past) -> Births:
+    """The births of a cycle; the graph before defaults to that after the last cycle.
 
     Births that are None are the edges that the graph gained. If the graph before is unknown, it is the graph after
-    without the births, and nothing can be reconciled. `seen` are the codes of all edges that existed earlier. Edges
-    that were in the graph before and are not after it died.
+    without the births, and nothing can be reconciled. Edges that were in the graph before and are not after it died.
     """
-    after = set_of(as_edges(all_edges, "all_edges", nodes), directed)
-    before = last if previous_edges is None else set_of(as_edges(previous_edges, "previous_edges", nodes), directed)
+    directed = options.directed
+    after = set_of(as_edges(given.all_edges, "all_edges", nodes), directed)
+    before, stated = past.edges, given.previous_edges
+    if stated is not None:
+        before = set_of(as_edges(stated, "previous_edges", nodes), directed)
     known = before is not None
-    gained = without(after, before) if new_edges is None and before is not None else None
-    given = as_edges(new_edges, "new_edges", nodes) if gained is None else edges_of(gained)
-    born = set_of(given, directed)
+    gained = without(after, before) if given.new_edges is None and before is not None else None
+    declared = as_edges(given.new_edges, "new_edges", nodes) if gained is None else edges_of(gained)
+    born = set_of(declared, directed)
     rest = without(after, born)
     before = rest if before is None else before
     old = among(born, before)
     # The whole graph was passed as births: every remaining edge is among them.
     if (old.any() and not among(rest, before).any()) if known else (len(after) and not len(rest)):
-        raise _whole_graph(len(after))
-    appeared = rest[~among(rest, before)]
-    if last is not None and previous_edges is not None:
-        between = before[~among(before, last) & ~among(before, born)]
-        appeared = joined(appeared, between)
-    absent = born[~among(born, after)]
-    if undeclared == "refuse":
-        _refuse("appeared", appeared)
-        _refuse("absent", absent)
+        fix = "Pass only the edges born in this cycle, such as edges_created_at_cycle[t]. If the graph began without "
+        fix += "edges, pass previous_edges=np.empty((0, 2), int)."
+        raise InputError(f"new_edges contains all {len(after)} edges of the graph", where="new_edges", fix=fix)
+    appeared, absent = without(rest, before), without(born, after)
+    if past.edges is not None and stated is not None:  # edges may also have appeared between two cycles
+        appeared = joined(appeared, without(without(before, past.edges), born))
+    if options.undeclared == "refuse":
+        _refuse(appeared, "all_edges", *_APPEARED)
+        _refuse(absent, "new_edges", *_ABSENT)
     new = born[~old]
-    reborn = np.zeros(len(new), bool) if seen is None else among(new, seen)
-    loops = int(np.count_nonzero(given[:, 0] == given[:, 1]))
+    reborn = np.zeros(len(new), bool) if past.seen is None else among(new, past.seen)
+    loops = int(np.count_nonzero(declared[:, 0] == declared[:, 1]))
     counted = {
         "loops among the births, left out": loops,
-        "births listed more than once, counted once": len(given) - loops - len(born),
+        "births listed more than once, counted once": len(declared) - loops - len(born),
         "births that were in the graph before the cycle, left out": np.count_nonzero(old),
         "births of edges that existed before, left out of the areas": np.count_nonzero(reborn),
     }
-    return Births(
-        edges_of(new),
-        reborn,
-        before,
-        joined(after, absent),
-        after,
-        tuple(f"{what}: {count}" for what, count in counted.items() if count),
-        0 if gained is None else len(gained),
-        Balance(len(new), len(appeared), len(absent), int(np.count_nonzero(reborn))) if known else None,
-    )
+    left_out = tuple(f"{what}: {count}" for what, count in counted.items() if count)
+    balance = Balance(len(new), len(appeared), len(absent), int(np.count_nonzero(reborn))) if known else None
+    inferred = 0 if gained is None else len(gained)
+    return Births(edges_of(new), reborn, before, joined(after, absent), after, left_out, inferred, balance)
 
 
-_DISAGREE = {
-    "appeared": (
-        "all_edges",
-        "were neither in the graph before the cycle nor in new_edges",
-        "Pass every edge born in this cycle as new_edges",
-    ),
-    "absent": (
-        "new_edges",
-        "were declared as births and are not in the graph after the cycle",
-        "Pass only edges that were added, and are in all_edges",
-    ),
-}
+_APPEARED = (
+    "were neither in the graph before the cycle nor in new_edges",
+    "Pass every edge born in this cycle as new_edges",
+)
+_ABSENT = (
+    "were declared as births and are not in the graph after the cycle",
+    "Pass only edges that were added, and are in all_edges",
+)
 
 
-def _refuse(name: str, codes: Ints) -> None:
+def _refuse(codes: Ints, where: str, what: str, fix: str) -> None:
     """Refuse births and graphs that disagree about these edges, if there are any."""
     if len(codes):
-        where, what, fix = _DISAGREE[name]
-        shown = [str(tuple(edge)) for edge in edges_of(codes[:_SHOWN]).tolist()]
-        examples = ", ".join([*shown, *(["…"] if len(codes) > _SHOWN else [])])
+        shown = [str(tuple(edge)) for edge in edges_of(codes[:_SHOWN]).tolist()] + ["…"] * (len(codes) > _SHOWN)
         fix = f'{fix}; undeclared="report" goes on, and reports them.'
-        raise InputError(f"{len(codes)} edges {what}: {examples}", where=where, fix=fix)
-
-
-def _whole_graph(edges: int) -> InputError:
-    return InputError(
-        f"new_edges contains all {edges} edges of the graph",
-        where="new_edges",
-        fix="Pass only the edges born in this cycle, such as edges_created_at_cycle[t]. If the graph began "
-        "without edges, pass previous_edges=np.empty((0, 2), int).",
-    )
+        raise InputError(f"{len(codes)} edges {what}: {', '.join(shown)}", where=where, fix=fix)

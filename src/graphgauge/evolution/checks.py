@@ -30,8 +30,8 @@ _ROUNDING = 1e-8
     "circular-auc",
     family="evolution",
     message="against the same pairs, births gain {gain:.3f} of area (95 % interval {low:.3f} to {high:.3f}) when "
-    "scored by the embeddings after them in place of those before: part of auc_synthetic is caused by the births",
-    remedy="Judge growth by auc_birth or auc_matched.",
+    "scored by the embeddings after them in place of those before: auc_synthetic shows more than was there before",
+    remedy="Judge growth by auc_birth or auc_matched; this does not say why the births moved closer.",
 )
 def circular_auc(paired: Sequence[tuple[Floats, Ints]]) -> Evidence | None:
     """Births score far better on the embeddings after them than on those before."""

@@ -10,10 +10,10 @@ import numpy as np
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.core.types import Ints
-from graphgauge.evolution.births import UNDECLARED
 from graphgauge.evolution.edges import as_edges
 from graphgauge.evolution.points import SCORES, Score
 
+UNDECLARED = ("refuse", "report")
 # Each random draw in a cycle has its own stream, so that omitting a metric does not change the others.
 _STREAMS = {"births": 0, "matched": 1, "held_out": 2, "newborn": 3}
 

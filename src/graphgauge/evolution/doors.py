@@ -28,10 +28,7 @@ DOORS = (
             Option("conditions", tuple[str, ...] | None, None, "Evaluate only these."),
             Option("order", tuple[str, ...] | None, None, "The predicted order of the conditions, the best first."),
             Option(
-                "score",
-                Literal["poincare", "euclidean", "cosine", "dot"],
-                "poincare",
-                "How pairs of nodes are scored.",
+                "score", Literal["poincare", "euclidean", "cosine", "dot"], "poincare", "How pairs of nodes are scored."
             ),
             Option("directed", bool, False, "Edges have a direction."),
             Option("negatives", int | Literal["all"], 1, "Pairs without an edge drawn for each birth, or all.", 1),

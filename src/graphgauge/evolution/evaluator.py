@@ -17,10 +17,9 @@ from graphgauge.core.loop import measure
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.registry import Chosen, select
 from graphgauge.evolution.cycle import Cycle, Options, Past
-from graphgauge.evolution.evidence import of_cycle
 from graphgauge.evolution.labels import Labelled
 from graphgauge.evolution.points import COORDINATES, Score
-from graphgauge.evolution.samples import Samples, available
+from graphgauge.evolution.samples import Samples, available, of_cycle
 from graphgauge.evolution.state import State
 
 # The metrics of the original document; a cycle has them beside the defaults of the family.

@@ -88,35 +88,20 @@ def two_sides(codes: Ints, nodes: int) -> tuple[int, int] | None:
     Every edge beyond a spanning forest of a graph that is not bipartite by design is within a side with probability
     one half, so there must be many.
     """
-    if nodes == 0 or not len(codes):
+    if not len(codes):
         return None
-    if len(codes) > _FIRST and _two_coloured(codes[:_FIRST], nodes) is None:  # as a part of nearly every graph says
-        return None
-    part = _two_coloured(codes, nodes)
-    if part is None:
-        return None
-    one, other = part[:nodes], part[nodes:]
-    used = one != other
-    components = len(np.unique(np.minimum(one, other)[used]))
-    if len(codes) - int(used.sum()) + components < _SURELY_TWO:
+    # In the double cover a component that is not bipartite stays whole, as a part of nearly every graph says already.
+    for part in (codes[:_FIRST], codes) if len(codes) > _FIRST else (codes,):
+        first, second = ends_of(part)
+        cover = _components(np.append(first, second), np.append(second, first) + nodes, 2 * nodes)
+        used = np.bincount(np.append(first, second), minlength=nodes) > 0
+        one, other = cover[:nodes][used], cover[nodes:][used]
+        if (one == other).any():
+            return None
+    if len(codes) - len(one) + len(np.unique(np.minimum(one, other))) < _SURELY_TWO:
         return None
     left = int(np.count_nonzero(one < other))
-    return left, int(used.sum()) - left
-
-
-def _two_coloured(codes: Ints, nodes: int) -> Ints | None:
-    """The components of the double cover, in which those of a bipartite graph are split in two; None if any is not.
-
-    Nodes without edges have one and the same there.
-    """
-    first, second = ends_of(codes)
-    part = _components(np.concatenate([first, second]), np.concatenate([second, first]) + nodes, 2 * nodes)
-    used = np.zeros(nodes, bool)
-    used[first] = used[second] = True
-    if (part[:nodes] == part[nodes:])[used].any():
-        return None
-    part[nodes:][~used] = part[:nodes][~used]
-    return part
+    return left, len(one) - left
 
 
 def _components(first: Ints, second: Ints, nodes: int) -> Ints:

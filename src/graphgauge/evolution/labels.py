@@ -11,7 +11,7 @@ import numpy as np
 
 from graphgauge.core.arrays import as_labels, as_numeric, on_host, require_shape
 from graphgauge.core.errors import InputError
-from graphgauge.core.types import AnyArray, Ints, Mask
+from graphgauge.core.types import Ints, Mask
 from graphgauge.evolution.edges import whole_numbers
 
 _ONE_LABEL = "Pass one label per node."
@@ -19,14 +19,13 @@ _ONE_LABEL = "Pass one label per node."
 
 @dataclass(frozen=True)
 class Labelled:
-    """Nodes in the order of their numbers, and their classes; −1 if a label is missing.
+    """Nodes in the order of their numbers, and their classes, numbered from 0; −1 if a label is missing.
 
     Those that are not `original` were born later and have a label.
     """
 
     nodes: Ints
     classes: Ints
-    names: tuple[str, ...]
     original: Mask
 
     @classmethod
@@ -43,38 +42,30 @@ class Labelled:
         nodes = _node_ids(node_ids)
         count = len(nodes)
         if isinstance(labels, Mapping):
-            own = set(nodes.tolist())
             missing = [node for node in nodes.tolist() if node not in labels]
             if missing:
-                raise InputError(
-                    f"{len(missing)} of {count} node ids have no label, the first is {missing[0]}",
-                    where="labels",
-                    fix="Give every original node a label, or leave it out of node_ids.",
-                )
+                what = f"{len(missing)} of {count} node ids have no label, the first is {missing[0]}"
+                fix = "Give every original node a label, or leave it out of node_ids."
+                raise InputError(what, where="labels", fix=fix)
+            own = set(nodes.tolist())
             nodes = np.concatenate([nodes, _node_ids([node for node in labels if node not in own])])
             labels = [labels[node] for node in nodes.tolist()]
-        values, known = _label_values(labels)
-        if len(values) != len(nodes):
-            raise InputError(
-                f"{len(nodes)} node ids and {len(values)} labels",
-                where="labels",
-                fix="Pass one label per node id, in the same order, or a mapping from node id to label.",
-            )
-        names, codes = np.unique(values[known], return_inverse=True)
-        classes = np.full(len(nodes), -1, np.int64)
-        classes[known] = codes
+        classes = _classes(labels)
+        if len(classes) != len(nodes):
+            fix = "Pass one label per node id, in the same order, or a mapping from node id to label."
+            raise InputError(f"{len(nodes)} node ids and {len(classes)} labels", where="labels", fix=fix)
         order = np.argsort(nodes, kind="stable")
-        return cls(nodes[order], classes[order], tuple(map(str, names.tolist())), order < count)
+        return cls(nodes[order], classes[order], order < count)
 
     @classmethod
     def without_labels(cls, node_ids: Any) -> Labelled:
         nodes = np.sort(_node_ids(node_ids))
-        return cls(nodes, np.full(len(nodes), -1, np.int64), (), np.ones(len(nodes), bool))
+        return cls(nodes, np.full(len(nodes), -1, np.int64), np.ones(len(nodes), bool))
 
     def below(self, nodes: int) -> Labelled:
         """Those that exist if there are only so many nodes."""
         kept = self.nodes < nodes
-        return self if kept.all() else Labelled(self.nodes[kept], self.classes[kept], self.names, self.original[kept])
+        return self if kept.all() else Labelled(self.nodes[kept], self.classes[kept], self.original[kept])
 
     @cached_property
     def ids(self) -> Ints:
@@ -84,7 +75,7 @@ class Labelled:
     @cached_property
     def sizes(self) -> Ints:
         """The number of nodes of each class."""
-        return np.bincount(self.classes[self.classes >= 0], minlength=len(self.names)).astype(np.int64)
+        return np.bincount(self.classes[self.classes >= 0]).astype(np.int64)
 
     @property
     def same_class(self) -> tuple[float, float]:
@@ -136,55 +127,35 @@ def _node_ids(node_ids: Any) -> Ints:
     return ids
 
 
-def _label_values(labels: Any) -> tuple[AnyArray, Mask]:
-    """One label per node, and which of them are a class."""
+def _classes(labels: Any) -> Ints:
+    """The number of the class of each label, −1 if it is missing."""
     labels = on_host(labels, "labels")
     if isinstance(labels, np.ma.MaskedArray):
-        hidden = np.ma.getmaskarray(labels)
-        labels = labels.data.astype(object)
-        labels[hidden] = None
-    if isinstance(labels, np.ndarray) and labels.dtype != object:
-        return _typed_labels(labels)
-    # As objects, because NumPy converts None, NaN and numbers next to text to text.
-    array = np.asarray(labels, object)
-    require_shape(array, (None,), "labels", _ONE_LABEL)
-    known = np.array([not _is_missing(label) for label in array.tolist()], bool)
-    named, classes = _typed_labels(array[known].tolist())
-    values = np.zeros(len(array), named.dtype)
-    values[known] = named
-    known[known] = classes
-    return values, known
-
-
-def _typed_labels(labels: Any) -> tuple[AnyArray, Mask]:
-    """The same for labels of one type; only −1, NaN and their forms in text are missing."""
+        labels = np.ma.filled(labels.astype(object), None)
     try:
         array = np.asarray(labels)
     except ValueError:
         raise InputError("labels are lists of different lengths", where="labels", fix=_ONE_LABEL) from None
-    if array.dtype.kind == "f":
-        values = as_numeric(array, "labels")
-        require_shape(values, (None,), "labels", _ONE_LABEL)
-        return values, ~np.isnan(values) & (values != -1)
-    values = as_labels(array, "labels")
-    if values.dtype.kind != "U":
-        return values, values != -1
-    names, codes = np.unique(values, return_inverse=True)
-    return values, np.array([not _is_missing_text(name) for name in names.tolist()], bool)[codes]
+    require_shape(array, (None,), "labels", _ONE_LABEL)
+    classes, known = np.full(len(array), -1, np.int64), np.ones(len(array), bool)
+    if array.dtype == object:  # None, or pandas' NA, among others
+        known = np.array([not _is_missing(label) for label in array.tolist()], bool)
+        array = np.asarray(array[known].tolist())
+    array = as_numeric(array, "labels") if array.dtype.kind == "f" else as_labels(array, "labels")
+    values, place = np.unique(array, return_inverse=True)
+    missing = np.array([_is_missing(value) for value in values.tolist()], bool)
+    classes[known] = np.where(missing, -1, np.cumsum(~missing) - 1)[place]
+    return classes
 
 
 def _is_missing(label: Any) -> bool:
-    """None, NaN, or a value such as pandas' NA, whose comparison with itself is undefined."""
+    """None, NaN, −1, their forms in a text file, or a value such as pandas' NA, which equals nothing."""
+    if isinstance(label, str):
+        try:
+            label = float(label)
+        except ValueError:
+            return label.strip() in ("", "None", "<NA>")
     try:
-        return label is None or bool(label != label)
+        return label is None or bool(label != label) or bool(label == -1)
     except (TypeError, ValueError):
         return True
-
-
-def _is_missing_text(label: str) -> bool:
-    """The forms of None, NaN, NA and −1 in a text file, and the empty line."""
-    try:
-        number = float(label)
-    except ValueError:
-        return label.strip() in ("", "None", "<NA>")
-    return number == -1 or number != number

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.types import Floats, Ints
-from graphgauge.evolution.areas import Order
 from graphgauge.evolution.edges import ends_of
+from graphgauge.evolution.points import Order
 
 # Pairs whose common neighbours are looked up at once.
 _BLOCK = 1 << 16

@@ -1,7 +1,7 @@
 """The evolution metrics: one function each, with its declared facts.
 
 Intervals are over the births of one cycle: births that share a node err together (`stats.dyads`), and drawn negatives
-add their error. What a run of several cycles has instead is in `trajectory`.
+add their error. What a run of several cycles has instead is in `summary`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
 from graphgauge.evolution.areas import Area
 from graphgauge.evolution.growth import Growth, Kept
-from graphgauge.evolution.homophily import LabelPairs
-from graphgauge.evolution.probe import Folds
+from graphgauge.evolution.homophily import Folds, LabelPairs
 from graphgauge.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW
 from graphgauge.stats.errors import sample_std
 from graphgauge.stats.intervals import of_area, of_mean

@@ -1,4 +1,4 @@
-"""The samples that metrics are computed on: of one cycle, each made when it is first read."""
+"""The samples of one cycle, each made when it is first read, and what checks look at."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.evolution import compared
-from graphgauge.evolution.edges import among
-from graphgauge.evolution.growth import Growth, Kept, largest_component, tgc_step
-from graphgauge.evolution.homophily import LabelPairs
-from graphgauge.evolution.probe import Folds, probe
+from graphgauge.evolution import areas
+from graphgauge.evolution.edges import among, set_of
+from graphgauge.evolution.growth import Growth, Kept, largest_component, tgc_step, two_sides
+from graphgauge.evolution.homophily import Folds, LabelPairs, probe
 from graphgauge.evolution.state import State
 
 
@@ -60,13 +59,45 @@ def _growth(state: State) -> Growth:
 
 
 _MAKERS: Mapping[str, Callable[[State], Any]] = {
-    "after": compared.after,
-    "before": compared.before,
-    "matched": compared.matched,
-    "newborn": compared.newborn,
-    "held_out": compared.held_out,
+    "after": areas.after,
+    "before": areas.before,
+    "matched": areas.matched,
+    "newborn": areas.newborn,
+    "held_out": areas.held_out,
     "labels": LabelPairs.from_state,
     "probe": _probe,
     "kept": _kept,
     "growth": _growth,
 }
+
+
+# ---- what checks look at
+
+
+def of_cycle(samples: Samples, *, first: bool) -> dict[str, Any]:
+    """That of one cycle; the sides of the graph and held-out edges in it are looked for in the first one."""
+    state, births, sides, held = samples.state, samples.state.births, None, None
+    gained = areas.gains(samples["after"], samples["before"]) if "after" in samples.made else None
+    if first and state.types is None and len(births):
+        sides = two_sides(births.either, state.nodes)
+    if first and len(state.test_edges):
+        test = set_of(state.test_edges, state.options.directed)
+        held = len(test), int(np.count_nonzero(among(test, births.before)))
+    return {
+        "balances": () if births.balance is None else (births.balance,),
+        "paired": () if gained is None else (gained,),
+        "inferred": births.inferred,
+        "sides": sides,
+        "held": held,
+    }
+
+
+def of_cycles(cycles: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """That of all cycles together."""
+    return {
+        "balances": tuple(each for own in cycles for each in own["balances"]),
+        "paired": tuple(each for own in cycles for each in own["paired"]),
+        "inferred": sum(own["inferred"] for own in cycles),
+        "sides": next((own["sides"] for own in cycles if own["sides"]), None),
+        "held": next((own["held"] for own in cycles if own["held"]), None),
+    }

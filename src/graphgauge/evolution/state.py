@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ class State:
     """The system before and after one cycle, with a row for each of its nodes.
 
     `before` has the embeddings before the cycle, None if they are unknown; `inserted` also has new nodes, as they were
-    inserted. `unborn` counts original nodes that have no row yet.
+    inserted.
     """
 
     cycle: int
@@ -38,46 +38,27 @@ class State:
     pools: Ints | None
     test_edges: Ints
     tgc: float | None
-    unborn: int
     warnings: tuple[str, ...]
 
     @classmethod
     def from_cycle(cls, given: Cycle, labelled: Labelled, options: Options, past: Past) -> State:
         """Check a cycle; every fault is an error that names the argument."""
-
-        def points(embeddings: Any, name: str) -> Points:
-            reading: dict[str, Any] = {"nan": options.nan, "score": options.score, "directed": options.directed}
-            return Points.from_embeddings(embeddings, name, **reading)
-
-        after = points(given.embeddings, "embeddings")
-        nodes, before, at = len(after), None, after
-        if given.inserted_embeddings is not None:
-            at = points(given.inserted_embeddings, "inserted_embeddings")
-            if len(at) != nodes:
-                fix = "Pass one row per node; only those of new nodes are used."
-                raise InputError(f"{len(at)} rows, {nodes} after the cycle", where="inserted_embeddings", fix=fix)
-        known = 0
-        if given.previous_embeddings is not None:
-            earlier = points(given.previous_embeddings, "previous_embeddings")
-            known = len(earlier)
+        read = partial(Points.from_embeddings, nan=options.nan, score=options.score, directed=options.directed)
+        after, at, before = read(given.embeddings, "embeddings"), given.inserted_embeddings, given.previous_embeddings
+        nodes, known = len(after), 0
+        inserted = after if at is None else read(at, "inserted_embeddings")
+        if len(inserted) != nodes:
+            fix = "Pass one row per node; only those of new nodes are used."
+            raise InputError(f"{len(inserted)} rows, {nodes} after the cycle", where="inserted_embeddings", fix=fix)
+        if before is not None:
+            before = read(before, "previous_embeddings")
+            known = len(before)
             if known > nodes:
-                raise InputError(
-                    f"{known} rows before the cycle, {nodes} after it",
-                    where="previous_embeddings",
-                    fix='A node keeps its row. For a removed node, fill the row with NaN and pass nan="omit".',
-                )
-            before = earlier.extended(nodes)
-        births = births_of(
-            given.new_edges,
-            given.all_edges,
-            given.previous_edges,
-            nodes,
-            directed=options.directed,
-            last=past.edges,
-            seen=past.seen,
-            undeclared=options.undeclared,
-        )
-        original = labelled.below(nodes)
+                what = f"{known} rows before the cycle, {nodes} after it"
+                fix = 'A node keeps its row. For a removed node, fill the row with NaN and pass nan="omit".'
+                raise InputError(what, where="previous_embeddings", fix=fix)
+            before = before.extended(nodes)
+        births, original = births_of(given, nodes, options, past), labelled.below(nodes)
         unborn = int(np.count_nonzero(labelled.ids >= nodes))
         return cls(
             given.cycle,
@@ -87,13 +68,12 @@ class State:
             original,
             after,
             before,
-            None if before is None else before.extended(nodes, at),
+            None if before is None else before.extended(nodes, inserted),
             None if options.node_types is None else types_of(options.node_types, nodes),
             None if given.pools is None else _pools(given.pools, known, nodes),
             as_edges(options.test_edges, "test_edges", nodes),
             checked_tgc(given.tgc),
-            unborn,
-            (*births.left_out, *_left_out(after, original, unborn)),
+            (*births.left_out, *_left_out(after, unborn)),
         )
 
     @property
@@ -163,7 +143,7 @@ class State:
         }
 
 
-def _left_out(after: Points, original: Labelled, unborn: int) -> list[str]:
+def _left_out(after: Points, unborn: int) -> list[str]:
     """Nodes that do not count, and why."""
     said = []
     if not after.complete:
