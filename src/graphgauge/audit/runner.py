@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from graphgauge.audit import runs as over_many
 from graphgauge.audit.pages import checks
 from graphgauge.core.content import ResultFile
 from graphgauge.core.disk import read_json
@@ -100,7 +99,7 @@ def over_runs(evaluations: Iterable[Evaluation]) -> Findings:
 
 def _over(materials: Mapping[str, Any]) -> Iterator[Finding]:
     """What the checks of many results find in those materials that there are."""
-    for each in over_many.CHECKS:
+    for each in checks(RUNS):
         found = each.run(materials) if all(materials.get(name) for name in each.needs) else None
         if found is not None:
             yield found

@@ -12,6 +12,7 @@ import numpy as np
 
 from graphgauge.core.evaluation import READINGS, Evaluation
 from graphgauge.core.finding import check
+from graphgauge.core.number import plural
 from graphgauge.core.result import Reference, Result
 from graphgauge.stats import seeds_needed
 from graphgauge.stats.errors import is_rounding, standard_error
@@ -111,7 +112,7 @@ def few_seeds(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
                 "needed": needed,
                 "comparisons": pairs,
                 "smallest": 2.0 ** (1 - seeds),
-                "on": "1 seed" if seeds == 1 else f"{seeds} seeds",
+                "on": plural(seeds, "seed"),
             }
 
 
@@ -337,16 +338,4 @@ def unreadable_result(unread: Mapping[str, str]) -> Evidence | None:
     if not unread:
         return None
     first, why = next(iter(unread.items()))
-    said = "one result" if len(unread) == 1 else f"{len(unread)} results"
-    return {"files": len(unread), "said": said, "first": first, "why": why.rstrip(".")}
-
-
-CHECKS = (
-    few_seeds,
-    unpaired_seeds,
-    mixed_conventions,
-    best_of_many,
-    difference_within_error,
-    not_above_chance,
-    unreadable_result,
-)
+    return {"files": len(unread), "said": plural(len(unread), "result"), "first": first, "why": why.rstrip(".")}

@@ -30,7 +30,6 @@ _RUN = (
     Option("only", str | None, None, "Only evaluations whose FAMILY/METHOD/DATASET/SEED begins so.", shown="PATTERN"),
     _JOBS,
     Option("dry", bool, False, "Show what would run and which code it would import, and exit."),
-    Option("rehash", bool, False, "Read every input again, even if size and time are unchanged."),
     *CI,
     QUIET,
     DEBUG,
@@ -66,7 +65,7 @@ def _run(study: str, quiet: bool, dry: bool, **options: Any) -> None:
     """
     from graphgauge.study import run as run_study
 
-    asked = {name: options[name] for name in ("only", "jobs", "rehash", "debug")}
+    asked = {name: options[name] for name in ("only", "jobs", "debug")}
     with watching(quiet, dry) as watch:
         outcome = run_study(study, **asked, on_plan=watch.planned, on_done=watch.finished)
     if dry:

@@ -61,6 +61,8 @@ def read_npz(path: str | Path, fix: str = "Write it with np.savez.") -> dict[str
             size = sum(member.file_size for member in archive.zip.infolist())
             require_bounded(Path(path).stat().st_size, size, str(path), "Write it uncompressed.")
             arrays = {name: archive[name] for name in archive.files}
+            if len(arrays) < len(archive.zip.infolist()):
+                raise ValueError("an array is there twice")
         if not all(isinstance(array, np.ndarray) for array in arrays.values()):
             raise ValueError("a member is no array")
         return arrays

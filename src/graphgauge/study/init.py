@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from graphgauge.core.door import REQUIRED, Input, doors
 from graphgauge.core.errors import one_of
 from graphgauge.core.family import family, family_names
-from graphgauge.study.statistics import first_metric
 from graphgauge.study.toml import lines, value
 
 _HEAD = """\
@@ -54,7 +53,7 @@ def study_text(chosen: Sequence[str] = ()) -> str:
     """A study of these families, or of all, with every option and its line of help."""
     names = [one_of("family", name, family_names()) for name in chosen] or list(family_names())
     parts = ["\n".join(_family(name)) for name in names]
-    return "\n".join([_HEAD, *parts, _TAIL.format(metric=first_metric(names[0]))])
+    return "\n".join([_HEAD, *parts, _TAIL.format(metric=family(names[0]).headlines[0])])
 
 
 def _family(name: str) -> Iterator[str]:
@@ -69,7 +68,7 @@ def _family(name: str) -> Iterator[str]:
     yield from (f"# {each.name} = {each.shown}    # {each.help}" for each in keys if not each.is_used)
     yield ""
     yield "[[compare]]"
-    yield from lines({"metric": first_metric(name), "family": name, "baseline": "baseline"})
+    yield from lines({"metric": family(name).headlines[0], "family": name, "baseline": "baseline"})
     yield ""
 
 

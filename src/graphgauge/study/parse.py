@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import msgspec
 
@@ -51,6 +51,12 @@ _KINDS = {str: "a text", int: "a whole number", bool: "true or false", list: "a 
 _MOST_EVALUATIONS, _LONGEST_NAME, _LONGEST_STUDY, _DEEPEST = 100_000, 1000, 1 << 20, 30
 _AFTER_KEYS = re.compile(r"[{,]")
 Place = tuple[str, int, str | None]
+Said = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class _Ignored(msgspec.Struct, forbid_unknown_fields=True):
+    check: Said
+    because: Said
 
 
 def read_study(path: str | Path) -> Study:
@@ -325,14 +331,11 @@ class _Reader:
     def _ignored(self) -> dict[str, str]:
         audit = self._typed(self._content, "audit", dict, {})
         self._known_keys(audit, ("ignore",), ("audit", 0, None))
-        ignored = {}
-        for entry in self._typed(audit, "ignore", list, [], ("audit", 0, "ignore")):
-            if not isinstance(entry, dict) or set(entry) != {"check", "because"}:
-                self._fail("an entry is { check = …, because = … }", ("audit", 0, "ignore"))
-            if not all(isinstance(part, str) and part for part in entry.values()):
-                self._fail("check and because are texts", ("audit", 0, "ignore"))
-            ignored[entry["check"]] = entry["because"]
-        return ignored
+        try:
+            entries = msgspec.convert(audit.get("ignore", []), list[_Ignored])
+        except msgspec.ValidationError:
+            self._fail("an entry is { check = …, because = … }, both texts", ("audit", 0, "ignore"))
+        return {each.check: each.because for each in entries}
 
     # ------------------------------------------------------------------ helpers
 

@@ -55,7 +55,6 @@ def run(
     *,
     only: str | None = None,
     jobs: int | None = None,
-    rehash: bool = False,
     debug: bool = False,
     on_plan: Callable[[Study, Plan], bool] = lambda study, plan: True,
     on_done: Callable[[Done], None] = lambda done: None,
@@ -70,8 +69,6 @@ def run(
         A pattern of evaluations, such as `ranking/*`.
     jobs
         Number of worker processes; by default one per core, and at most 4.
-    rehash
-        Whether every input is read again, even if its size and times have not changed.
     debug
         Whether failures print their tracebacks.
     on_plan
@@ -111,7 +108,7 @@ def run(
         refuse_foreign(study)
         sweep(study)
         kept = hashes_file(study.results)
-        index = HashIndex(study.folder) if rehash else HashIndex.load(study.folder, kept)
+        index = HashIndex.load(study.folder, kept)
         with using(index):
             plan = planned(study, only, jobs)
         index.save(kept)

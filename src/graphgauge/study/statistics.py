@@ -8,7 +8,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from graphgauge.core.errors import UnknownNameError
-from graphgauge.core.family import family
 from graphgauge.core.gate import GateOutcome
 from graphgauge.stats.comparison import compare
 from graphgauge.stats.outcome import Comparison
@@ -49,11 +48,6 @@ def unknown_metric(key: str, name: str) -> UnknownNameError | None:
     except UnknownNameError as error:
         return error
     return None
-
-
-def first_metric(name: str) -> str:
-    """The key of a family's first headline, for an example."""
-    return family(name).headlines[0]
 
 
 def written_by(name: str, door: str) -> set[str]:
