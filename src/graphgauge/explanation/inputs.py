@@ -1,4 +1,4 @@
-"""Inputs of an explanation evaluation: subgraphs, importances of their edges, and the model."""
+"""Inputs of an explanation evaluation: what can be masked, the question, and the importance of each part."""
 
 from __future__ import annotations
 
@@ -9,30 +9,11 @@ from numbers import Real
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Ints, refuse_nan
+from graphgauge.core.arrays import as_numeric, is_tensor, on_host, text_array
 from graphgauge.core.errors import InputError, one_of
-from graphgauge.explanation.fields import (
-    answer_rows,
-    checked_outputs,
-    copied,
-    event_id,
-    feature_rows,
-    frozen,
-    ids,
-    integer,
-    lined_up,
-    lines_up,
-    named_rows,
-    numbers,
-    type_names,
-    typed_rows,
-    whole_numbers,
-    within,
-)
+from graphgauge.core.types import AnyArray, Ints, Mask
 
-Masks = NDArray[np.bool_]
 # What candidates are: edges; nodes, whose features are masked; columns of the node features; single entries of them.
 EDGES, NODES, FEATURES, ENTRIES = MASKED = ("edges", "nodes", "features", "entries")
 SINGULAR = {EDGES: "edge", NODES: "node", FEATURES: "feature", ENTRIES: "entry"}
@@ -42,9 +23,9 @@ SINGULAR = {EDGES: "edge", NODES: "node", FEATURES: "feature", ENTRIES: "entry"}
 class Model(Protocol):
     """A model that answers for many masked copies of one subgraph at once.
 
-    `masks` (B, E) is true where a candidate edge stays; other edges always stay. The answer is (B, C)
-    logits or probabilities of C classes, or (B,) or (B, 1) for one output. A model may also have
-    `model_output`, which states whether it returns logits or probabilities.
+    `masks` (B, E) is true where a candidate stays; what is no candidate always stays. The answer is (B, C) logits or
+    probabilities of C classes, or (B,) or (B, 1) for one output. A model may also have `model_output`, which states
+    whether it returns logits or probabilities, and `masking`, which says what it does with a masked part.
 
     Examples
     --------
@@ -57,17 +38,17 @@ class Model(Protocol):
     True
     """
 
-    def predict(self, subgraph: Subgraph, target: Any, masks: Masks) -> Any:
+    def predict(self, subgraph: Subgraph, target: Any, masks: Mask) -> Any:
         """Answer for many masked copies of one subgraph.
 
         Parameters
         ----------
         subgraph
-            The graph around the target.
+            What can be masked around the target; `subgraph.ids` numbers the candidates in the model's own data.
         target
             What is predicted: a node, an edge or whatever the model knows.
         masks
-            (B, candidates), True where a candidate edge is kept.
+            (B, candidates), True where a candidate is kept.
 
         Returns
         -------
@@ -78,7 +59,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Subgraph:
-    """The part of a graph that a prediction depends on.
+    """What can be masked of the graph that a prediction depends on; the model has the data itself.
 
     Parameters
     ----------
@@ -88,184 +69,97 @@ class Subgraph:
         (N,) ids, whole numbers or text; 0 … N − 1 by default.
     times
         (M,) time of each edge, for temporal graphs.
-    node_features, edge_features
-        (N, F) and (M, D), used only by the model.
     candidates
-        (E,) the edges that can be masked, as columns of `edge_index`; all by default.
-    masked
-        What `candidates` are instead of `edges`: `nodes`, as rows of `nodes`, whose features are masked; `features`, as
-        columns of the node features; or `entries` of the node features, numbered row by row.
+        (E,) the edges that can be masked, as columns of `edge_index`; all by default. With another `masked`: rows of
+        `nodes`, columns of the node features, or entries of them, numbered row by row.
     units
         (E,) one id per candidate: candidates with the same id are masked together. By default, the two directions of a
         pair of nodes at one time are one unit if there is one edge in each. Every other edge is a separate unit,
-        including parallel edges. `"edges"` makes every edge a separate unit.
-    node_inputs, edge_inputs
-        Other inputs of the model, by argument name: arrays with one row per node or per edge.
-    node_types, edge_types
-        For heterogeneous graphs: (N,) and (M,) names of types, those of edges as `author__writes__paper`. The inputs
-        are then named by type and argument, `paper/x`, with one row per node or edge of that type. Features and entries
-        are numbered through the types in the order of their names. `relations` lists the edge types, if the subgraph
-        does not have edges of all.
-    graph_edges
-        The number of edges in the whole graph, or of what is masked instead.
+        including parallel edges. `"edges"` makes every candidate a separate unit.
+    ids
+        (E,) the number of each candidate in the model's data; by default the candidates as they are numbered here.
+    masked
+        What candidates are: `edges`; `nodes`, whose features are masked; `features`, which are columns of the node
+        features; or `entries` of the node features.
     native
         The model's native object for this subgraph, for models that require one; not stored.
 
     Examples
     --------
     >>> from graphgauge import explanation
-    >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]])
-    >>> graph.edges
-    3
-    >>> graph.edge_masks([[True, False, True]]).tolist()
-    [[True, False, True]]
+    >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]], candidates=[0, 2])
+    >>> len(graph), graph.ids.tolist()
+    (2, [0, 2])
+    >>> graph.edge_masks([[True, False]]).tolist()
+    [[True, True, False]]
     """
 
     edge_index: Any
     nodes: Any = None
     times: Any = None
-    node_features: Any = None
-    edge_features: Any = None
     candidates: Any = None
     units: Any = None
-    native: Any = None
-    node_inputs: Any = None
-    edge_inputs: Any = None
-    graph_edges: int | None = None
+    ids: Any = None
     masked: str = EDGES
-    node_types: Any = None
-    edge_types: Any = None
-    relations: Any = None
+    native: Any = None
 
     def __post_init__(self) -> None:
         edges = whole_numbers(self.edge_index, "edge_index")
         if edges.ndim != 2 or edges.shape[0] != 2:
-            raise InputError(f"expected shape (2, edges), found {edges.shape}", where="edge_index", fix=_EDGE_INDEX)
-        nodes = np.arange(int(edges.max(initial=-1)) + 1) if self.nodes is None else ids(self.nodes, "nodes")
+            fix = "Pass sources and targets as two rows."
+            raise InputError(f"expected shape (2, edges), found {edges.shape}", where="edge_index", fix=fix)
+        nodes = np.arange(int(edges.max(initial=-1)) + 1) if self.nodes is None else names(self.nodes, "nodes")
         if len(np.unique(nodes)) < len(nodes):
             raise InputError("an id is listed twice", where="nodes", fix="List each node once.")
-        within(edges, len(nodes), "edge_index", "node")
-        count = edges.shape[1]
+        _within(edges, len(nodes), "edge_index", "node")
         one_of("masked", self.masked, MASKED)
-        fields = {"edge_index": edges, "nodes": nodes}
-        if self.times is not None:
-            fields["times"] = lined_up(self.times, count, "times", "edge")
-            if fields["times"].dtype.kind == "f" and not np.isfinite(fields["times"]).all():
-                raise InputError("a time is NaN or infinite", where="times", fix="Give every edge its time.")
-        if self.node_features is not None:
-            fields["node_features"] = feature_rows(self.node_features, len(nodes), "node_features", "node")
-        if self.edge_features is not None:
-            fields["edge_features"] = feature_rows(self.edge_features, count, "edge_features", "edge")
-        if (self.node_types is None) != (self.edge_types is None):
-            raise InputError("node_types and edge_types belong together", where="subgraph")
-        if self.node_types is not None:
-            fields["node_types"] = type_names(self.node_types, len(nodes), "node_types", "node")
-            fields["edge_types"] = type_names(self.edge_types, count, "edge_types", "edge")
-            if self.node_features is not None or self.edge_features is not None:
-                raise InputError(
-                    "a heterogeneous graph has features by type",
-                    where="node_features",
-                    fix='Pass node_inputs={"paper/x": …}.',
-                )
-            listed = np.unique(fields["edge_types"]) if self.relations is None else ids(self.relations, "relations")
-            fields["relations"] = listed.astype(np.str_)
-        for name, value in fields.items():
-            object.__setattr__(self, name, frozen(value))
-        for name, types, rows, what in (
-            ("node_inputs", self.node_types, len(nodes), "node"),
-            ("edge_inputs", self.edge_types, count, "edge"),
-        ):
-            given = getattr(self, name)
-            checked = named_rows(given, rows, name, what) if types is None else typed_rows(given, types, name, what)
-            object.__setattr__(self, name, checked)
-        object.__setattr__(self, "candidates", frozen(self._checked_candidates()))
+        times = None if self.times is None else lined_up(self.times, edges.shape[1], "times", "edge")
+        if times is not None and times.dtype.kind == "f" and not np.isfinite(times).all():
+            raise InputError("a time is NaN or infinite", where="times", fix="Give every edge its time.")
+        candidates = self._checked_candidates(edges.shape[1], len(nodes))
+        units = np.arange(len(candidates)) if isinstance(self.units, str) else self.units
         if isinstance(self.units, str):
             one_of("units", self.units, (EDGES,))
-            object.__setattr__(self, "units", np.arange(len(self.candidates)))
-        if self.units is not None:
-            named = ids(self.units, "units")
-            if len(named) != len(self.candidates):
-                raise InputError(
-                    f"{len(named)} ids for {len(self.candidates)} candidate edges",
-                    where="units",
-                    fix="Give one id for each candidate.",
-                )
-            object.__setattr__(self, "units", frozen(named))
-        if self.graph_edges is not None:
-            object.__setattr__(self, "graph_edges", integer(self.graph_edges, "graph_edges"))
-            if self.graph_edges < len(self):
-                raise InputError(f"{self.graph_edges}, but there are {len(self)} candidates", where="graph_edges")
+        one = f"candidate {SINGULAR[self.masked]}"
+        checked = {
+            "edge_index": edges,
+            "nodes": nodes,
+            "times": times,
+            "candidates": candidates,
+            "units": None if units is None else _one_each(names(units, "units"), len(candidates), "units", one),
+            "ids": candidates if self.ids is None else whole_numbers(self.ids, "ids"),
+        }
+        _one_each(checked["ids"], len(candidates), "ids", one)
+        for name, value in checked.items():
+            object.__setattr__(self, name, None if value is None else _frozen(value))
 
-    def _checked_candidates(self) -> Ints:
-        count, what = self._maskable, SINGULAR[self.masked]
+    def _checked_candidates(self, edges: int, nodes: int) -> Ints:
+        what = SINGULAR[self.masked]
+        count = {EDGES: edges, NODES: nodes}.get(self.masked)
         if self.candidates is None:
+            if count is None:
+                fix = f"Number the {self.masked} that can be masked."
+                raise InputError("are missing", where="candidates", fix=fix)
             return np.arange(count)
         candidates = whole_numbers(self.candidates, "candidates")
         if candidates.ndim != 1:
             raise InputError(f"expected one number per {what}, found shape {candidates.shape}", where="candidates")
-        within(candidates, count, "candidates", what)
+        _within(candidates, count, "candidates", what)
         if len(np.unique(candidates)) < len(candidates):
-            raise InputError(f"{_AN[self.masked]} is listed twice", where="candidates", fix=f"List each {what} once.")
+            article = "an" if what[0] in "aeiou" else "a"
+            raise InputError(f"{article} {what} is listed twice", where="candidates", fix=f"List each {what} once.")
         return candidates
 
     @property
-    def _maskable(self) -> int:
-        """How many edges, nodes, features or entries there are."""
-        if self.masked in (EDGES, NODES):
-            return self.edges if self.masked == EDGES else len(self.nodes)
-        return sum(x.shape[1] if self.masked == FEATURES else x.size for _, x in self.features)
-
-    @cached_property
-    def features(self) -> list[tuple[Ints, AnyArray]]:
-        """The node features, with the nodes whose rows they are: one array, or one for each type that has some."""
-        if self.node_types is not None:
-            found = [
-                (np.flatnonzero(self.node_types == name.rpartition("/")[0]), x)
-                for name, x in sorted(self.node_inputs.items())
-                if name.rpartition("/")[2] == "x"
-            ]
-        else:
-            x = self.node_inputs.get("x", self.node_features)
-            found = [] if x is None else [(np.arange(len(self.nodes)), x)]
-        if self.masked in (FEATURES, ENTRIES):
-            found = [(rows, x.reshape(len(x), math.prod(x.shape[1:]))) for rows, x in found]
-            if not found:
-                raise InputError("there are no node features to mask", where="node_features")
-        return found
-
-    def feature_masks(self, masks: Masks) -> list[Masks]:
-        """For each array of node features, masks that can be multiplied with it: (B, nodes or 1, columns or 1).
-
-        Parameters
-        ----------
-        masks
-            (B, candidates), True where a candidate is kept.
-
-        Returns
-        -------
-        list[Masks]
-            One array of masks per array of features.
-        """
-        kept = np.ones((len(masks), self._maskable), bool)
-        kept[:, self.candidates] = masks
-        if self.masked == NODES:
-            return [kept[:, rows, np.newaxis] for rows, _ in self.features]
-        found, start = [], 0
-        for _, x in self.features:
-            shape = (1, x.shape[1]) if self.masked == FEATURES else x.shape
-            found.append(kept[:, start : start + math.prod(shape)].reshape(len(masks), *shape))
-            start += math.prod(shape)
-        return found
-
-    @property
     def edges(self) -> int:
+        """The number of edges, candidates or not."""
         return int(self.edge_index.shape[1])
 
     def __len__(self) -> int:
-        """The number of candidate edges, which is the width of a mask."""
+        """The number of candidates, which is the width of a mask."""
         return len(self.candidates)
 
-    def edge_masks(self, masks: Masks) -> Masks:
+    def edge_masks(self, masks: Mask) -> Mask:
         """Masks over all edges, from masks over the candidates; other edges always stay.
 
         Parameters
@@ -275,7 +169,7 @@ class Subgraph:
 
         Returns
         -------
-        Masks
+        Mask
             (B, edges).
         """
         kept = np.ones((len(masks), self.edges), bool)
@@ -285,28 +179,25 @@ class Subgraph:
 
     @cached_property
     def ends(self) -> tuple[Ints, Ints]:
-        """Source and target of each candidate, as rows of `nodes`."""
+        """Source and target of each candidate edge, as rows of `nodes`."""
         source, target = self.edge_index[:, self.candidates]
         return source, target
 
     @cached_property
     def candidate_times(self) -> AnyArray | None:
+        """The time of each candidate edge; None without times."""
         return None if self.times is None or self.masked != EDGES else self.times[self.candidates]
 
     @cached_property
     def unit_of(self) -> Ints:
-        """The number of each candidate's unit."""
+        """The number of each candidate's unit, from 0."""
         if self.units is not None:
             return np.unique(self.units, return_inverse=True)[1].astype(np.int64)
         if self.masked != EDGES:
             return np.arange(len(self))
         source, target = self.ends
-        times = np.zeros(len(self)) if self.candidate_times is None else self.candidate_times
-        moment = np.unique(times, return_inverse=True)[1]
-        if self.edge_types is not None:  # the two directions of a relation have different types
-            return np.arange(len(self))
         low, high = np.minimum(source, target), np.maximum(source, target)
-        _, pair = np.unique(np.stack([moment, low, high]), axis=1, return_inverse=True)
+        _, pair = np.unique(np.stack([self._moments, low, high]), axis=1, return_inverse=True)
         pair = pair.reshape(-1)
         pairs = int(pair.max(initial=-1)) + 1
         forward = np.bincount(pair[source < target], minlength=pairs)
@@ -314,44 +205,43 @@ class Subgraph:
         # With several parallel edges, their pairs in the other direction are unknown.
         joined = ((forward == 1) & (backward == 1))[pair]
         # Single edges are numbered after the pairs.
-        alone = len(forward) + np.arange(len(self))
-        return np.unique(np.where(joined, pair, alone), return_inverse=True)[1].astype(np.int64)
+        return np.unique(np.where(joined, pair, pairs + np.arange(len(self))), return_inverse=True)[1].astype(np.int64)
 
     @property
     def unit_count(self) -> int:
+        """How many units there are, E of the metrics."""
         return int(self.unit_of.max(initial=-1)) + 1
 
     @cached_property
-    def edge_order(self) -> Ints:
-        """The candidates ordered by (time, source, target), with nodes by id, and then by features."""
+    def _moments(self) -> Ints:
+        """The time of each candidate edge as a rank."""
+        times = self.candidate_times
+        return np.zeros(len(self), np.int64) if times is None else np.unique(times, return_inverse=True)[1]
+
+    @cached_property
+    def order(self) -> Ints:
+        """The candidates by time, source and target, nodes by their ids, and then by their number in the data."""
         rank = np.unique(self.nodes, return_inverse=True)[1]
         if self.masked != EDGES:
             return np.argsort(rank[self.candidates] if self.masked == NODES else self.candidates, kind="stable")
         source, target = self.ends
-        times = np.zeros(len(self)) if self.candidate_times is None else self.candidate_times
-        given = [] if self.edge_features is None else [self.edge_features]
-        if self.edge_types is not None:
-            given.append(np.unique(self.edge_types, return_inverse=True)[1].reshape(-1, 1))
-        else:
-            given += [
-                array.reshape(len(array), math.prod(array.shape[1:])) for _, array in sorted(self.edge_inputs.items())
-            ]
-        extra = [column for array in given for column in array[self.candidates].T][::-1]
-        return np.lexsort((*extra, rank[target], rank[source], times)).astype(np.int64)
+        return np.lexsort((self.ids, rank[target], rank[source], self._moments))
 
-    @cached_property
-    def unit_places(self) -> Ints:
-        """The position of each unit, ordered by first edge."""
-        places = np.full(self.unit_count, len(self))
-        np.minimum.at(places, self.unit_of[self.edge_order], np.arange(len(self)))
-        return np.argsort(np.argsort(places))
+    def unit_places(self, ties: str) -> Ints:
+        """The place of each unit where importances are equal: by the first of its edges.
 
-    @cached_property
-    def unit_positions(self) -> Ints:
-        """The position of each unit in the given order of the candidates."""
-        places = np.full(self.unit_count, len(self))
-        np.minimum.at(places, self.unit_of, np.arange(len(self)))
-        return np.argsort(np.argsort(places))
+        Parameters
+        ----------
+        ties
+            `position` for the order of the candidates, otherwise their `order` by time, source and target.
+
+        Returns
+        -------
+        Ints
+            (units,) from 0.
+        """
+        listed = np.arange(len(self)) if ties == "position" else self.order
+        return np.argsort(np.unique(self.unit_of[listed], return_index=True)[1]).argsort()
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,14 +251,14 @@ class Context:
     Parameters
     ----------
     subgraph
-        The graph that the answer depends on.
+        What can be masked.
     target
         Passed to the model unchanged: a node, a pair, a time; numbers, text, lists and dictionaries of them.
     event
         An id. Explanations with the same id belong to one event and are compared on it. Without ids, explanations that
         share a `Context` belong to one event.
     label
-        0 or 1, the true class for a binary model; without it, `fidelity_tempme` uses the predicted class.
+        The true class; for `score="label"`, `groups="correct"`, and 0 or 1 for `fidelity_tempme`.
     truth
         (E,) true for the candidates in the right explanation, if it is known; (T, E) if any of T is right.
 
@@ -390,63 +280,30 @@ class Context:
     def __post_init__(self) -> None:
         if not isinstance(self.subgraph, Subgraph):
             raise InputError(f"expected a Subgraph, found {type(self.subgraph).__name__}", where="subgraph")
-        object.__setattr__(self, "event", event_id(self.event))
-        object.__setattr__(self, "target", copied(self.target))
+        object.__setattr__(self, "event", _event_id(self.event))
+        object.__setattr__(self, "target", _copied(self.target))
         if self.label is not None:
-            object.__setattr__(self, "label", integer(self.label, "label"))
-        if self.truth is not None:
-            one = f"candidate {SINGULAR[self.subgraph.masked]}"
-            truth = lines_up(self.truth, len(self.subgraph), "truth", one)
-            if not np.isin(truth, (0, 1)).all():
-                raise InputError(f"expected true or false for each {one}", where="truth")
-            object.__setattr__(self, "truth", frozen(truth.astype(bool)))
+            object.__setattr__(self, "label", _integer(self.label, "label"))
+        if self.truth is None:
+            return
+        one = f"candidate {SINGULAR[self.subgraph.masked]}"
+        truth = lined_up(self.truth, len(self.subgraph), "truth", one, rows=True)
+        if not np.isin(truth, (0, 1)).all():
+            raise InputError(f"expected true or false for each {one}", where="truth")
+        object.__setattr__(self, "truth", _frozen(truth.astype(bool)))
 
     @property
-    def truths(self) -> Masks:
+    def truths(self) -> Mask:
         """The accepted explanations, one per row; none if none is known."""
         known = np.zeros((0, len(self.subgraph)), bool) if self.truth is None else self.truth
         return np.atleast_2d(known)
 
 
 @dataclass(frozen=True, eq=False)
-class OwnAnswers:
-    """What a model answers under the masks of an explanation itself, as another library applies them.
-
-    Parameters
-    ----------
-    outputs
-        (3, C) on the whole graph, under the masks, and under their complements.
-    model_output
-        `logit` or `probability`.
-    name
-        Empty for the masks as they are, `k=5` for their five largest entries.
-    label
-        The class that is explained, if that is the true one (a phenomenon) and not the predicted one.
-    random
-        The number of a random mask that was tried in place of the explanation's.
-    """
-
-    outputs: Any
-    model_output: str
-    name: str = ""
-    label: int | None = None
-    random: int | None = None
-
-    def __post_init__(self) -> None:
-        outputs = answer_rows(self.outputs, 3, "own answers")
-        object.__setattr__(self, "outputs", frozen(checked_outputs(outputs, self.model_output, "own answers")))
-        if self.label is not None:
-            object.__setattr__(self, "label", integer(self.label, "label"))
-        if self.random is not None:
-            object.__setattr__(self, "random", integer(self.random, "random"))
-
-
-@dataclass(frozen=True, eq=False)
 class Explanation:
-    """One explainer's output for one event: the importance of each candidate edge, higher is more important.
+    """One explainer's output for one event: the importance of each candidate, higher is more important.
 
-    `elapsed` is the running time in seconds; `seed` distinguishes runs of one explainer on one event. `own` are
-    the model's answers under the explanation's own masks.
+    `elapsed` is the running time in seconds; `seed` distinguishes runs of one explainer on one event.
 
     Examples
     --------
@@ -462,14 +319,13 @@ class Explanation:
     explainer: str = "explainer"
     elapsed: float | None = None
     seed: int | None = None
-    own: tuple[OwnAnswers, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.context, Context):
             raise InputError(f"expected a Context, found {type(self.context).__name__}", where="context")
         if not isinstance(self.explainer, str):
             raise InputError(f"expected a name, found {self.explainer!r:.60}", where="explainer")
-        importance = numbers(self.importance, "importance")
+        importance = as_numeric(self.importance, "importance")
         expected = len(self.context.subgraph)
         if importance.shape != (expected,):
             masked = self.context.subgraph.masked
@@ -479,10 +335,10 @@ class Explanation:
                 fix=f"{self.who}. Give one number per candidate {SINGULAR[masked]} of the subgraph, in order.",
             )
         if self.seed is not None:
-            object.__setattr__(self, "seed", integer(self.seed, "seed"))
+            object.__setattr__(self, "seed", _integer(self.seed, "seed"))
         if self.elapsed is not None and not (isinstance(self.elapsed, Real) and 0 <= self.elapsed < math.inf):
             raise InputError(f"{self.elapsed!r:.60} is not a number of seconds", where="elapsed", fix=f"{self.who}.")
-        object.__setattr__(self, "importance", frozen(importance.astype(np.float64)))
+        object.__setattr__(self, "importance", _frozen(importance.astype(np.float64)))
 
     @property
     def key(self) -> tuple[str, int | None]:
@@ -495,17 +351,94 @@ class Explanation:
         event = "" if self.context.event is None else f", event {self.context.event!r:.80}"
         return f"It comes from {self.explainer!r:.80}{event}"
 
-    def refuse_nan(self) -> None:
-        """Raise an error if an importance is NaN.
 
-        Raises
-        ------
-        InputError
-            With the event and the explainer.
-        """
-        fix = f'{self.who}. Fix the explainer, or pass nan="omit" to leave it out.'
-        refuse_nan(self.importance, "importance", fix=fix)
+# ---- fields
 
 
-_AN = {EDGES: "an edge", NODES: "a node", FEATURES: "a feature", ENTRIES: "an entry"}
-_EDGE_INDEX = "Pass sources and targets as two rows."
+def whole_numbers(value: Any, name: str) -> Ints:
+    """An array of whole numbers of any shape."""
+    array = _host(value, name)
+    if array.size and array.dtype.kind not in "iu":
+        raise InputError(f"expected whole numbers, found values of type {array.dtype}", where=name)
+    return array.astype(np.int64)
+
+
+def names(value: Any, name: str) -> AnyArray:
+    """Ids as whole numbers or text."""
+    array = _host(value, name)
+    array = array if array.size else array.astype(np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iuU":
+        found = f"shape {array.shape} of {array.dtype}"
+        raise InputError(f"expected a list of whole numbers or of text, found {found}", where=name)
+    return array
+
+
+def lined_up(value: Any, count: int, name: str, what: str, *, rows: bool = False) -> AnyArray:
+    """One number for each of `count` things, `what` being one of them; or several `rows` of them."""
+    array = _host(value, name)
+    array = array if array.size else array.astype(np.float64)
+    if array.shape != (count,) and not (rows and array.ndim == 2 and len(array) and array.shape[1] == count):
+        fix = f"Give one number per {what}{', or several rows of them' if rows else ''}."
+        raise InputError(f"shape {array.shape} for {count} {what}s", where=name, fix=fix)
+    return as_numeric(array, name)
+
+
+def _one_each(array: AnyArray, count: int, name: str, what: str) -> AnyArray:
+    if array.shape != (count,):
+        fix = f"Give one id for each {what}."
+        raise InputError(f"{array.size} ids for {count} {what}s", where=name, fix=fix)
+    return array
+
+
+def _within(array: Ints, count: int | None, name: str, what: str) -> None:
+    """Refuse numbers below 0 and from `count` on."""
+    wrong = array[(array < 0) | (False if count is None else array >= count)]
+    if wrong.size:
+        raise InputError(f"there is no {what} {wrong[0]}{'' if count is None else f' among {count}'}", where=name)
+
+
+def _event_id(value: Any) -> str | int | None:
+    if isinstance(value, np.integer):
+        return int(value)
+    if value is None or (isinstance(value, str | int) and not isinstance(value, bool)):
+        return value
+    raise InputError(f"expected a whole number or text, found {value!r:.60}", where="event")
+
+
+def _integer(value: Any, name: str) -> int:
+    """A whole number as a Python int; accepts 1.0 and True, refuses text and 0.7."""
+    if not isinstance(value, int | float | np.integer | np.floating | np.bool_) or value % 1 != 0:
+        raise InputError(f"expected a whole number, found {value!r:.60}", where=name)
+    return int(value)
+
+
+def _frozen(array: AnyArray) -> AnyArray:
+    """A read-only copy, so that a caller can use a buffer again."""
+    copy = array.copy()
+    copy.flags.writeable = False
+    return copy
+
+
+def _copied(value: Any) -> Any:
+    """A target whose lists, dictionaries and arrays do not change with those of the caller; other objects stay."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if is_tensor(value):
+        return value.detach().clone()
+    if type(value) in (list, tuple):
+        return type(value)(map(_copied, value))
+    return {key: _copied(each) for key, each in value.items()} if type(value) is dict else value
+
+
+def _host(value: Any, name: str) -> AnyArray:
+    """Any value as an array on the host."""
+    if isinstance(value, np.ma.MaskedArray):
+        return as_numeric(value, name)
+    if isinstance(value, list) and value and all(type(each) is str for each in value):
+        return text_array(value, name)
+    try:
+        return np.asarray(on_host(value, name))
+    except InputError:
+        raise
+    except ValueError:
+        raise InputError("rows of different lengths", where=name, fix="Make all rows as long as the first.") from None
