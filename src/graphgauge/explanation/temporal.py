@@ -234,19 +234,83 @@ def cohesiveness_prefixes(src: Any, dst: Any, time: Any, *, delta_t: float | Non
     one_of("pairs", pairs, ("all", "adjacent"))
     source, sink = as_labels(src, "src"), as_labels(dst, "dst")
     require_shape(sink, source.shape, "dst", "Pass one node per edge in src and in dst.")
-    since = _since_first(time, len(source))
+    times = as_numeric(time, "time")
+    require_shape(times, source.shape, "time", "Pass one time per edge.")
+    phase = phases(times, delta_t)
+    if phase is None:
+        return np.full(len(source), np.nan)
+    both = np.stack(_alike({"src": source, "dst": sink}))
+    ends = np.unique(both, return_inverse=True)[1].reshape(2, -1)
+    agreement, touched = touching(ends[0], ends[1], phase, len(source))
+    first = np.arange(1, len(source) + 1)
+    count = first * (first - 1) if pairs == "all" else 2 * np.cumsum(touched)
+    values: Floats = np.divide(2 * np.cumsum(agreement), count, out=np.full(len(source), np.nan), where=count > 0)
+    return values
+
+
+def phases(time: Any, delta_t: float | None = None) -> Floats | None:
+    """Times since the first, over ΔT, which is their range by default; None if ΔT is 0 or there are no edges.
+
+    Parameters
+    ----------
+    time
+        Time of each edge.
+    delta_t
+        ΔT, at least 0.
+
+    Returns
+    -------
+    numpy.ndarray or None
+        (E,) from 0.
+
+    Raises
+    ------
+    InputError
+        If times are NaN or infinite.
+    OptionError
+        If ΔT is lost in rounding.
+    """
+    since = _since_first(as_numeric(time, "time"))
     span = float(since.max(initial=0.0))
     scale = span if delta_t is None else number("delta_t", delta_t, 0)
     if span > scale * 2.0**53 > 0:
         raise OptionError(f"delta_t = {delta_t} is lost in rounding for times with a range of {span}")
-    if not scale:
-        return np.full(len(source), np.nan)
-    both = np.stack(_alike({"src": source, "dst": sink}))
-    ends = np.unique(both, return_inverse=True)[1].reshape(2, -1)
-    sums, touching = _agreement(ends[0], ends[1], since / scale)
-    first = np.arange(1, len(source) + 1)
-    count = first * (first - 1) if pairs == "all" else touching
-    return np.divide(sums, count, out=np.full(len(source), np.nan), where=count > 0)
+    return since / scale if scale and since.size else None
+
+
+def touching(source: Ints, sink: Ints, phase: Floats, longest: int) -> tuple[Floats, Ints]:
+    """For each edge: Σ cos(phase_i − phase_j) over the earlier edges that share a node with it, and their number.
+
+    cos(a − b) = cos a · cos b + sin a · sin b, so one edge's agreement with all edges it touches is a product of two
+    sums: those over the edges at either of its nodes, less those parallel to it, which are at both. The sums are of
+    whole numbers (cosines and sines as multiples of a power of two): they are exact in any order, edges that touch
+    nothing add nothing, and subtraction leaves no remainder.
+
+    Parameters
+    ----------
+    source, sink
+        Nodes numbered from 0. A loop counts once at its node, and parallel edges share both.
+    phase
+        One angle per edge.
+    longest
+        At least the number of edges that are connected: lists of edges without common nodes can be asked about at once.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        (E,) sums and (E,) numbers of edges.
+    """
+    nodes = int(max(source.max(initial=-1), sink.max(initial=-1))) + 1
+    # No sum of this many numbers exceeds 64 bits; up to a thousand edges nothing is rounded beyond the cosine itself.
+    unit = 2.0 ** (62 - max(10, longest.bit_length()))
+    cosine, sine = np.cos(phase), np.sin(phase)
+    parts = np.stack([np.rint(cosine * unit), np.rint(sine * unit), np.ones(len(phase))], axis=1).astype(np.int64)
+    loops = (source == sink)[:, np.newaxis]
+    ends = np.stack([source, sink], axis=1).ravel()
+    at_ends = _sums_before(ends, np.stack([parts, np.where(loops, 0, parts)], axis=1).reshape(-1, 3)).reshape(-1, 2, 3)
+    beside = _sums_before(np.minimum(source, sink) * nodes + np.maximum(source, sink), parts)
+    touched = at_ends[:, 0] + np.where(loops, 0, at_ends[:, 1] - beside)
+    return (cosine * touched[:, 0] + sine * touched[:, 1]) / unit, touched[:, 2]
 
 
 # ---- results of time_to_explain
@@ -334,12 +398,10 @@ def _spread_at_one_moment(pairs: list[list[int]], away: list[int], limit: int) -
 # ---- cohesiveness
 
 
-def _since_first(time: Any, edges: int) -> Floats:
+def _since_first(times: AnyArray) -> Floats:
     """Times relative to the first, subtracted in their own type: a float would lose nanoseconds since an epoch."""
-    times = as_numeric(time, "time")
-    require_shape(times, (edges,), "time", "Pass one time per edge.")
     refuse_nan(times, "time", fix="Remove edges without a time.")
-    if not edges:
+    if not times.size:
         return np.empty(0)
     if times.dtype.kind == "f":
         first, last = float(times.min()), float(times.max())
@@ -348,29 +410,8 @@ def _since_first(time: Any, edges: int) -> Floats:
         return np.subtract(times, first, dtype=np.float64)
     whole = times if times.dtype == np.uint64 else times.astype(np.int64)
     # The difference to the smallest is not negative, so it fits into 64 unsigned bits.
-    return (whole - whole.min()).astype(np.uint64).astype(np.float64)
-
-
-def _agreement(source: Ints, sink: Ints, phase: Floats) -> tuple[Floats, Ints]:
-    """For each prefix of the edges: Σ cos(phase_i − phase_j) over ordered pairs that share a node, and their number.
-
-    cos(a − b) = cos a · cos b + sin a · sin b, so one edge's agreement with all edges it touches is a product of two
-    sums: those over the edges at either of its nodes, less those parallel to it, which are at both. The sums are of
-    whole numbers (cosines and sines as multiples of a power of two): they are exact in any order, edges that touch
-    nothing add nothing, and subtraction leaves no remainder.
-    """
-    edges, nodes = source.size, int(max(source.max(initial=-1), sink.max(initial=-1))) + 1
-    # No sum of this many numbers exceeds 64 bits; up to a thousand edges nothing is rounded beyond the cosine itself.
-    unit = 2.0 ** (62 - max(10, edges.bit_length()))
-    cosine, sine = np.cos(phase), np.sin(phase)
-    parts = np.stack([np.rint(cosine * unit), np.rint(sine * unit), np.ones(edges)], axis=1).astype(np.int64)
-    loops = (source == sink)[:, np.newaxis]  # a loop counts once at its node
-    ends = np.stack([source, sink], axis=1).ravel()
-    at_ends = _sums_before(ends, np.stack([parts, np.where(loops, 0, parts)], axis=1).reshape(-1, 3)).reshape(-1, 2, 3)
-    beside = _sums_before(np.minimum(source, sink) * nodes + np.maximum(source, sink), parts)
-    touched = at_ends[:, 0] + np.where(loops, 0, at_ends[:, 1] - beside)
-    agreement = cosine * touched[:, 0] + sine * touched[:, 1]
-    return np.cumsum(agreement) * (2 / unit), 2 * np.cumsum(touched[:, 2])
+    since: Floats = (whole - whole.min()).astype(np.uint64).astype(np.float64)
+    return since
 
 
 def _sums_before(group: Ints, parts: Ints) -> Ints:
