@@ -28,7 +28,7 @@ def number(
 ) -> float:
     """`value` as Python's float, between `low` and `high` and not the ends themselves if `inside`."""
     real = isinstance(value, Real) and not isinstance(value, bool) and value == value
-    ends = (low is None or value >= low) and (high is None or value <= high)
+    ends = real and (low is None or value >= low) and (high is None or value <= high)
     if not real or not ends or (inside and value in (low, high)):
         raise OptionError(f"{name} must be {_span(low, high, inside)}, not {value!r:.60}").about(name)
     return float(value)
