@@ -17,15 +17,18 @@ from graphgauge.explanation.inputs import (
     FEATURES,
     MASKED,
     NODES,
-    SINGULAR,
     Context,
     Explanation,
     Subgraph,
     lined_up,
     whole_numbers,
 )
-from graphgauge.explanation.pyg_graph import Graph, is_typed
-from graphgauge.explanation.pyg_model import PyGModel, message_layers
+from graphgauge.explanation.pyg_graph import Graph, Part, is_typed
+from graphgauge.explanation.pyg_masks import by_type, importance_of, node_masks, places, usual_kind, values_of
+from graphgauge.explanation.pyg_model import PyGModel, message_layers, same
+
+# Of a recorded answer, which may come from another device.
+_RECORDED = 1e-3
 
 
 def from_pyg(
@@ -111,29 +114,31 @@ def from_pyg(
         )
     _require_level(explanation, model)
     target, place = _explained(explanation, model, target)
-    graph, own = model.graph(target), None if model.own is None else model.own[target]
-    _require_same_graph(explanation, graph, own)
+    part = _explained_part(explanation, model, target)
     prediction = _of_whole(explanation, "prediction")
     if prediction is not None:
-        model.refuse_other(prediction, target, place)
-    masks = {name: _mask(explanation, name, graph, own) for name in ("edge_mask", "node_mask")}
-    masked = _usual(masks) if masked is None else one_of("masked", masked, MASKED)
-    importance = _importance(masks, masked, graph)
-    sizes = _sizes(graph, masked)
+        _require_same_answer(as_numeric(prediction, "prediction"), model, target, place)
+    kinds = [name for name in ("edge_mask", "node_mask") if by_type(explanation, name)]
+    masks = None if "node_mask" not in kinds else node_masks(explanation, part.graph)
+    masked = usual_kind(kinds, masks) if masked is None else one_of("masked", masked, MASKED)
+    importance = importance_of(explanation, part.graph, masked, masks)
     numbers = model.candidates(target, masked)
     if candidates is not None:
-        numbers = _numbered(candidates, len(importance), f"candidate {SINGULAR[masked]}")
-    if isinstance(units, str):
-        one_of("units", units, (EDGES,))
-    elif units is not None:
-        units = _lined_up(units, sizes, "units", SINGULAR[masked])[numbers]
-    if units is None and graph.typed:
+        numbers = places(part, masked, model.graph)[_numbered(candidates, len(importance), "candidates")]
+    local = np.searchsorted(places(part, masked, model.graph), numbers)
+    if units is None and part.graph.typed:
         units = EDGES  # the two directions of a relation have different types
-    right = None if truth is None else _lined_up(truth, sizes, "truth", SINGULAR[masked])[..., numbers]
-    subgraph = _subgraph(graph, numbers, masked, units)
-    event = _event(model, target) if event is None else event
-    context = Context(subgraph, target, event, _true_class(explanation, prediction, place), right)
-    return Explanation(context, importance[numbers], explainer, elapsed, seed)
+    if not isinstance(units, str | None):
+        units = values_of(units, part.graph, masked, "units")[local]
+    right = None if truth is None else values_of(truth, part.graph, masked, "truth")[..., local]
+    context = Context(
+        _subgraph(model.graph, numbers, masked, units),
+        target,
+        _event(model, target) if event is None else event,
+        _true_class(explanation, prediction, place),
+        right,
+    )
+    return Explanation(context, importance[local], explainer, elapsed, seed)
 
 
 def explain_pyg(
@@ -280,31 +285,29 @@ def _pairs(model: PyGModel) -> Any:
 
 def _arguments(model: PyGModel, target: int) -> tuple[Any, Any, dict[str, Any]]:
     """Features, edges and further arguments that an explainer passes on to the module."""
-    graph = model.graph(target)
-    inputs = {**graph.by_node, **graph.by_edge}
+    graph = model.graph if model.task != "graph" else model.whole(target).graph
+    given = model.named({**graph.by_node, **graph.by_edge})
     if model.task == "graph":
-        inputs["batch"] = graph.repeated(1, None)[1]["batch"]
-    given = model.named(inputs) | graph.by_graph
-    if model.task != "graph":
+        given |= model.named({"batch": graph.repeated(1)[1]["batch"]})
+    else:
         given["index"] = target
     if model.task == "edge":
         given["edge_label_index"] = _pairs(model)
     x, edge_index = graph.by_node["x"], graph.edge_index
-    return (x, edge_index, given) if graph.typed else (x[None], edge_index[None], given)
+    return x.get(None, x), edge_index.get(None, edge_index), given
 
 
 def _labels(model: PyGModel, target: int) -> Any:
     """The true classes, which an explanation of a phenomenon is about."""
-    data = model.data[target] if isinstance(model.data, list | tuple) else model.data
-    typed = is_typed(data) and model.task == "node"
-    classes = data[model.types[0]].get("y") if typed else _of_whole(data, "y")
+    typed = model.graph.typed and model.task == "node"
+    classes = model.data[model.types[0]].get("y") if typed else _of_whole(model.data, "y")
     if classes is None:
         raise InputError(
             "have no y, which explains a phenomenon",
             where="data",
             fix="Store the classes, or the module's predictions, as y.",
         )
-    return classes if model.own is None else classes[target : target + 1]
+    return classes[target : target + 1] if model.task == "graph" else classes
 
 
 # ---- what was explained
@@ -372,24 +375,38 @@ def _event(model: PyGModel, target: Any) -> str | int | None:
     """The target as an id: the number of a node or a graph, or the two nodes of a pair; None for the only graph."""
     if model.task == "graph":
         return None if model.targets == 1 else int(target)
-    names = model.graph(target).names(np.array(model.ends(target)))
+    names = [model.graph.names(np.array([node]))[0] for node in model.ends(target)]
     return names[0].item() if model.task == "node" else "-".join(map(str, names))
 
 
-def _require_same_graph(explanation: Any, graph: Graph, own: tuple[Ints, Ints] | None) -> None:
-    for kind in graph.edge_index:
-        store = explanation if kind is None else explanation[kind]
-        edges = whole_numbers(store.get("edge_index"), "edge_index")
-        ours = whole_numbers(graph.edge_index[kind], "edge_index")
-        if own is not None and edges.ndim == 2 and edges.shape[1] != ours.shape[1]:
-            edges = np.searchsorted(own[0], edges[:, own[1]])
-        if not np.array_equal(edges, ours):
-            of = "" if kind is None else f" of {'__'.join(kind)}"
-            raise InputError(
-                f"the edges{of} are not those of the model's data",
-                where="explanation",
-                fix="Pass PyGModel the data that were explained.",
-            )
+def _explained_part(explanation: Any, model: PyGModel, target: Any) -> Part:
+    """The data that have the explanation's edges: all, or one graph of several."""
+    edges = {kind: whole_numbers(each, "edge_index") for kind, each in by_type(explanation, "edge_index").items()}
+    everything = Part(model.graph, *(np.arange(sum(each.values())) for each in (model.graph.nodes, model.graph.edges)))
+    for part in (everything, model.whole(target)):
+        ours = part.graph.edge_index
+        if all(np.array_equal(edges.get(kind, []), whole_numbers(each, "")) for kind, each in ours.items()):
+            return part
+    raise InputError(
+        "the edges are not those of the model's data",
+        where="explanation",
+        fix="Pass PyGModel the data that were explained.",
+    )
+
+
+def _require_same_answer(prediction: AnyArray, model: PyGModel, target: Any, place: int) -> None:
+    """Refuse another answer than the one that was explained, a row of the recorded ones."""
+    rows = prediction.reshape(len(prediction), -1) if prediction.ndim else prediction.reshape(1, 1)
+    place = 0 if len(rows) == 1 else place
+    if place >= len(rows):
+        raise InputError(f"{len(rows)} rows, but the target is row {place}", where="prediction")
+    answer = model.whole_answer(target)
+    if not same(rows[place], answer, _RECORDED):
+        raise InputError(
+            f"{model.module_name} answers {_shown(answer)} on the whole graph, but {_shown(rows[place])} was explained",
+            where="prediction",
+            fix="Pass the module that was explained, and data with its other inputs under their argument names.",
+        )
 
 
 def _true_class(explanation: Any, prediction: Any, place: int) -> int | None:
@@ -404,99 +421,7 @@ def _true_class(explanation: Any, prediction: Any, place: int) -> int | None:
     return int(labels[place])
 
 
-# ---- importances
-
-
-def _mask(explanation: Any, name: str, graph: Graph, own: tuple[Ints, Ints] | None) -> dict[Any, AnyArray] | None:
-    """A mask by type: one value per edge, or (nodes or 1, columns or 1); 0 for types that it leaves out."""
-    if graph.typed:
-        given = explanation.collect(name, allow_empty=True)
-    else:
-        given = {} if explanation.get(name) is None else {None: explanation.get(name)}
-    if not given:
-        return None
-    found = {}
-    for kind, count in graph.edges.items() if name == "edge_mask" else graph.shapes.items():
-        size = count if isinstance(count, tuple) else (count,)
-        mask = as_numeric(given[kind], name).astype(np.float64) if kind in given else np.zeros(size)
-        if name == "node_mask":
-            mask = mask.reshape(len(mask), -1)
-        if own is not None and len(mask) not in (1, size[0]):
-            mask = mask[own[name == "edge_mask"]]
-        allowed = all(length in (1, most) for length, most in zip(mask.shape, size, strict=True))
-        if name == "edge_mask" and mask.shape != size:
-            raise InputError(f"shape {mask.shape} for {count} edges", where=name, fix="Give one number per edge.")
-        if not allowed:
-            raise InputError(f"shape {mask.shape} for node features of shape {size}", where=name)
-        found[kind] = mask
-    return found
-
-
-def _usual(masks: Mapping[str, dict[Any, AnyArray] | None]) -> str:
-    """What the masks are about: edges, or by the shape of the node mask."""
-    nodes = masks["node_mask"]
-    if masks["edge_mask"] is not None or nodes is None:
-        return EDGES
-    if all(mask.shape[1] == 1 for mask in nodes.values()):
-        return NODES
-    return FEATURES if all(len(mask) == 1 for mask in nodes.values()) else ENTRIES
-
-
-def _importance(masks: Mapping[str, dict[Any, AnyArray] | None], masked: str, graph: Graph) -> AnyArray:
-    """One number per edge, node, feature or entry of the whole graph; entries are added up for the others."""
-    name = "edge_mask" if masked == EDGES else "node_mask"
-    found = masks[name]
-    if found is None:
-        both = masks["edge_mask"] is None and masks["node_mask"] is None
-        raise InputError(
-            "has neither edge_mask nor node_mask" if both else f"has no {name}, which ranks {masked}",
-            where="explanation",
-            fix=f"Let the explainer mask {masked if both else name.partition('_')[0] + 's'} ({name}_type=).",
-        )
-    if masked == EDGES:
-        return np.concatenate([*found.values()])
-    values = [np.zeros(0)]
-    for kind, count in graph.nodes.items():
-        if kind not in found:
-            values += [np.zeros(count)] if masked == NODES else []
-            continue
-        mask, (rows, columns) = found[kind], graph.shapes[kind]
-        short = (masked != FEATURES and len(mask) < rows) or (masked != NODES and mask.shape[1] < columns)
-        if short:
-            raise InputError(
-                f"node_mask has shape {mask.shape} and does not rank {masked}",
-                where="explanation",
-                fix="See node_mask_type of the Explainer.",
-            )
-        values.append(mask.reshape(-1) if masked == ENTRIES else mask.sum(axis=1 if masked == NODES else 0))
-    return np.concatenate(values)
-
-
-def _sizes(graph: Graph, masked: str) -> dict[Any, int]:
-    """How many edges, nodes, features or entries each type has."""
-    if masked in (EDGES, NODES):
-        return graph.edges if masked == EDGES else graph.nodes
-    return {kind: columns * (rows if masked == ENTRIES else 1) for kind, (rows, columns) in graph.shapes.items()}
-
-
-def _lined_up(value: Any, sizes: dict[Any, int], what: str, one: str) -> AnyArray:
-    """Values for everything that can be masked, or rows of them; dictionaries by type are joined, 0 where missing."""
-    if not isinstance(value, Mapping):
-        array = np.asarray(value) if not is_tensor(value) else as_numeric(value, what)
-        flat = array.reshape(-1) if array.ndim == 2 and array.size == sum(sizes.values()) else array
-        return lined_up(flat, sum(sizes.values()), what, one, rows=True)
-    if None in sizes:
-        raise InputError("expected an array, found a dictionary", where=what)
-    named = {_type_name(kind): each for kind, each in value.items()}
-    for kind in named:
-        one_of(f"type in {what}", kind, [_type_name(each) for each in sizes])
-    parts = [
-        lined_up(named.get(_type_name(kind), np.zeros(size)), size, f"{what} of {_type_name(kind)}", one, rows=True)
-        for kind, size in sizes.items()
-    ]
-    rows = max(len(np.atleast_2d(part)) for part in parts)
-    joined = np.concatenate([np.broadcast_to(part, (rows, part.shape[-1])) for part in parts], axis=1)
-    return joined if any(part.ndim == 2 for part in parts) else joined[0]
+# ---- what goes in
 
 
 def _numbered(given: Any, count: int, what: str) -> Ints:
@@ -534,5 +459,5 @@ def _forget_masks(module: Any) -> None:
             layer._edge_mask = None
 
 
-def _type_name(kind: Any) -> str:
-    return kind if isinstance(kind, str) else "__".join(kind)
+def _shown(values: AnyArray) -> str:
+    return ", ".join(f"{value:.4g}" for value in values[:4]) + (", …" if len(values) > 4 else "")

@@ -1,4 +1,4 @@
-"""Tensors of one graph of PyTorch Geometric, of one or several types: reach, cutting, and copies side by side."""
+"""Tensors of a graph of PyTorch Geometric, of one or several types: reach, parts, and copies side by side."""
 
 from __future__ import annotations
 
@@ -12,57 +12,32 @@ import numpy as np
 from graphgauge.core.arrays import is_tensor
 from graphgauge.core.errors import InputError
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.explanation.inputs import whole_numbers
+from graphgauge.explanation.inputs import ENTRIES, FEATURES, NODES, Subgraph, whole_numbers
 
 FLOWS = ("source_to_target", "target_to_source")
 BOTH_WAYS = "both"
-# Not inputs of their own: what is asked about, and what tells copies apart.
-_MADE = ("edge_index", "edge_label_index", "batch")
-_WRAP = "Wrap the module so that it does not take this input, or give it one row per node or edge."
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Tensors by type, and inputs by argument name and type; without types, the one type is None.
+    """Edges by type, and inputs of nodes and of edges by argument name and type; without types, the one type is None.
 
-    Nodes and edges are numbered through the types, in their order in the data. `by_graph` are inputs that belong to
-    neither nodes nor edges.
+    Nodes and edges are numbered through the types, in their order in the data.
     """
 
     nodes: dict[Any, int]
     edge_index: dict[Any, Any]
     by_node: dict[str, dict[Any, Any]]
     by_edge: dict[str, dict[Any, Any]]
-    by_graph: dict[str, Any]
 
     @classmethod
-    def from_data(cls, data: Any, names: Iterable[str], device: Any = None) -> Graph:
-        """The edges of a `Data` or `HeteroData` object, and those of its tensors that a module names.
-
-        Parameters
-        ----------
-        data
-            A `torch_geometric.data.Data` or `HeteroData`, or an object like it.
-        names
-            The argument names.
-        device
-            Where the tensors go; by default they stay.
-
-        Returns
-        -------
-        Graph
-            With tensors on the device.
-
-        Raises
-        ------
-        InputError
-            If there are no edges, or an input does not belong to nodes, edges or the graph.
-        """
+    def from_data(cls, data: Any, names: Iterable[str], device: Any) -> Graph:
+        """The edges of a `Data` or `HeteroData` object on a device, and those of its tensors that are named."""
         typed = is_typed(data)
+        stores = {kind: data[kind] for kind in (*data.node_types, *data.edge_types)} if typed else {None: data}
         node_kinds, edge_kinds = (data.node_types, data.edge_types) if typed else ([None], [None])
-        stores = {kind: data[kind] if typed else data for kind in (*node_kinds, *edge_kinds)}
         nodes = {kind: int(stores[kind].num_nodes or 0) for kind in node_kinds}
-        found = cls(nodes, {}, {}, {}, {})
+        found = cls(nodes, {}, {}, {})
         for kind in edge_kinds:
             pairs = stores[kind].get("edge_index")
             if not is_tensor(pairs) or pairs.dim() != 2 or len(pairs) != 2:
@@ -70,213 +45,146 @@ class Graph:
             found.edge_index[kind] = pairs.to(device)
         for kind, store in stores.items():
             for name in names:
-                if name not in _MADE and store.get(name) is not None:
+                if name != "edge_index" and store.get(name) is not None:
                     found._add(name, kind, store.get(name), device)
-        for kind in edge_kinds:
-            for row, end in zip(whole_numbers(found.edge_index[kind], "edge_index"), ends_of(kind), strict=True):
-                if row.size and not 0 <= row.min() <= row.max() < nodes[end]:
-                    raise InputError(f"names a node that is not among {nodes[end]}", where="edge_index")
         return found
 
     def _add(self, name: str, kind: Any, value: Any, device: Any) -> None:
-        if not is_tensor(value):
-            if not isinstance(value, int | float | str):
-                raise InputError(f"{name} is {type(value).__name__}, not a tensor", where="data", fix=_WRAP)
-            self.by_graph[name] = value
-            return
-        if "index" in name:
-            raise InputError(f"{name} contains node numbers, by its name", where="data", fix=_WRAP)
-        nodes = self.nodes.get(kind)
-        edges = self.edge_index[kind].shape[1] if kind in self.edge_index else None
-        rows, value = (len(value) if value.dim() else -1), value.to(device)
-        if rows == edges and (edges != nodes or "edge" in name):
-            self.by_edge.setdefault(name, {})[kind] = value
-        elif rows == nodes:
-            self.by_node.setdefault(name, {})[kind] = value
-        elif rows in (-1, 1):
-            self.by_graph[name] = value
-        else:
-            shape = f"{name} has shape {tuple(value.shape)} for {nodes} nodes and {edges} edges"
-            raise InputError(shape, where="data", fix=_WRAP)
+        nodes, edges = self.nodes.get(kind, -1), self.edges.get(kind, -1)
+        shape = tuple(value.shape) if is_tensor(value) else type(value).__name__
+        rows = shape[0] if isinstance(shape, tuple) and shape and "index" not in name else None
+        if rows not in (nodes, edges):
+            raise InputError(
+                f"{name} ({shape}) has no row for each of {max(nodes, 0)} nodes or {max(edges, 0)} edges",
+                where="data",
+                fix="Wrap the module so that it does not take this input.",
+            )
+        by_edge = rows == edges and (edges != nodes or "edge" in name)
+        (self.by_edge if by_edge else self.by_node).setdefault(name, {})[kind] = value.to(device)
 
     @property
     def typed(self) -> bool:
         """Whether nodes and edges have types."""
         return None not in self.nodes
 
-    @cached_property
-    def starts(self) -> dict[Any, int]:
-        """The number of the first node of each type."""
-        return dict(zip(self.nodes, np.cumsum([0, *self.nodes.values()]).tolist(), strict=False))
-
-    @cached_property
+    @property
     def edges(self) -> dict[Any, int]:
         """The number of edges of each type."""
         return {kind: int(pairs.shape[1]) for kind, pairs in self.edge_index.items()}
 
     @property
-    def size(self) -> int:
-        """How many numbers a copy takes: inputs of nodes and edges, and the edges."""
-        given = [
-            each.numel() for named in (self.by_node, self.by_edge) for by in named.values() for each in by.values()
-        ]
-        return int(sum(given)) + 2 * sum(self.edges.values())
+    def starts(self) -> dict[Any, int]:
+        """The number of the first node of each type."""
+        return dict(zip(self.nodes, np.cumsum([0, *self.nodes.values()]).tolist(), strict=False))
 
     @property
     def shapes(self) -> dict[Any, tuple[int, int]]:
         """Rows and columns of the node features, by type."""
         return {kind: (len(x), x[:1].numel()) for kind, x in self.by_node["x"].items()}
 
-    def names(self, nodes: Ints) -> AnyArray:
-        """Ids of nodes: their numbers, in a heterogeneous graph their types and numbers within them.
-
-        Parameters
-        ----------
-        nodes
-            Their numbers through the types.
-
-        Returns
-        -------
-        AnyArray
-            Whole numbers, or text such as `paper:7`.
-        """
-        if not self.typed:
-            return nodes
-        kinds, starts = [*self.starts], np.array([*self.starts.values()])
-        of = np.searchsorted(starts, nodes, side="right") - 1
-        return np.array([f"{kinds[k]}:{node - starts[k]}" for k, node in zip(of, nodes, strict=True)], np.str_)
+    @property
+    def size(self) -> int:
+        """How many numbers the tensors hold."""
+        named = (*self.by_node.values(), *self.by_edge.values(), self.edge_index)
+        return int(sum(tensor.numel() for by in named for tensor in by.values()))
 
     @cached_property
     def ends(self) -> tuple[Ints, Ints]:
         """Source and target of every edge."""
-        both: list[list[Ints]] = [[np.empty(0, np.int64)], [np.empty(0, np.int64)]]
+        both = [np.empty((2, 0), np.int64)]
         for kind, pairs in self.edge_index.items():
-            for found, row, end in zip(both, whole_numbers(pairs, "edge_index"), ends_of(kind), strict=True):
-                found.append(row + self.starts[end])
-        return np.concatenate(both[0]), np.concatenate(both[1])
+            both.append(whole_numbers(pairs, "edge_index") + np.array([[self.starts[end]] for end in ends_of(kind)]))
+        source, sink = np.concatenate(both, axis=1)
+        return source, sink
+
+    def names(self, nodes: Ints) -> AnyArray:
+        """Ids of nodes: their numbers; in a heterogeneous graph their types and numbers within them, `paper:7`."""
+        if not self.typed:
+            return nodes
+        return np.array([f"{kind}:{row}" for kind, rows in self.rows(nodes).items() for row in rows], np.str_)
+
+    def rows(self, nodes: Ints) -> dict[Any, Ints]:
+        """Numbers of nodes within their types, from numbers in rising order."""
+        return _split(nodes, self.nodes)
 
     def within(self, nodes: list[int], hops: int, flow: str) -> Ints:
-        """The edges on paths of at most so many edges to some nodes, followed as messages flow.
-
-        Parameters
-        ----------
-        nodes
-            Where the paths end.
-        hops
-            Most edges of a path.
-        flow
-            `source_to_target`, `target_to_source` or `both`.
-
-        Returns
-        -------
-        Ints
-            Numbers of edges, in rising order.
-        """
+        """The edges on paths of at most so many edges to some nodes, followed as messages flow."""
         source, sink = self.ends
-        reached = np.zeros(sum(self.nodes.values()), bool)
+        reached, found = np.zeros(sum(self.nodes.values()), bool), np.zeros(len(source), bool)
         reached[nodes] = True
-        found = np.zeros(len(source), bool)
         for _ in range(hops):
-            into = reached[sink] if flow == FLOWS[0] else reached[source]
-            more = into | reached[source] if flow == BOTH_WAYS else into
-            if (more == found).all():
-                break
-            found = more
+            found = reached[sink] if flow == FLOWS[0] else reached[source]
+            found = found | reached[sink] if flow == BOTH_WAYS else found
             reached[source[found]] = reached[sink[found]] = True
         return np.flatnonzero(found)
 
-    def cut(self, nodes: Ints, edges: Ints) -> Graph:
-        """The graph of some nodes and of edges among them.
-
-        Parameters
-        ----------
-        nodes, edges
-            Their numbers, in rising order.
-
-        Returns
-        -------
-        Graph
-            With the same types.
-        """
-        rows = self.rows(nodes)
-        chosen = _split(edges, self.edges)
+    def part(self, edges: Ints, nodes: Any) -> Part:
+        """The graph of some edges, of the nodes at their ends and of some others."""
+        nodes = np.unique(np.concatenate([*(row[edges] for row in self.ends), np.asarray(nodes, np.int64)]))
+        rows, chosen = self.rows(nodes), _split(edges, self.edges)
         pairs = {}
         for kind, whole in self.edge_index.items():
-            ends = whole_numbers(whole, "edge_index")[:, chosen[kind]]
-            local = [np.searchsorted(rows[end], row) for row, end in zip(ends, ends_of(kind), strict=True)]
-            pairs[kind] = like(np.stack(local), whole)
-        return Graph(
+            ends = zip(whole_numbers(whole, "edge_index")[:, chosen[kind]], ends_of(kind), strict=True)
+            pairs[kind] = like(np.stack([np.searchsorted(rows[end], row) for row, end in ends]), whole)
+        graph = Graph(
             {kind: len(each) for kind, each in rows.items()},
             pairs,
             {name: {kind: x[like(rows[kind], x)] for kind, x in by.items()} for name, by in self.by_node.items()},
             {name: {kind: x[like(chosen[kind], x)] for kind, x in by.items()} for name, by in self.by_edge.items()},
-            self.by_graph,
         )
+        return Part(graph, nodes, edges)
 
-    def rows(self, nodes: Ints) -> dict[Any, Ints]:
-        """Numbers of nodes within their types, by type.
+    def repeated(self, copies: int, kept: Mask | None = None) -> tuple[dict[Any, Any], dict[str, dict[Any, Any]]]:
+        """Copies side by side: edges by type, and inputs by name and type; `batch` is the number of each node's copy.
 
-        Parameters
-        ----------
-        nodes
-            Their numbers through the types, in rising order.
-
-        Returns
-        -------
-        dict
-            An array for each type.
-        """
-        return _split(nodes, self.nodes)
-
-    def repeated(self, copies: int, kept: Mask | None) -> tuple[dict[Any, Any], dict[str, dict[Any, Any]]]:
-        """Copies of the graph side by side, as one graph without edges between them.
-
-        Parameters
-        ----------
-        copies
-            How many.
-        kept
-            (copies, edges), False for edges that are left out; None leaves out none.
-
-        Returns
-        -------
-        tuple
-            Edges by type, and inputs of nodes and edges by name and type; `batch` is the number of each node's copy.
+        `kept` (copies, edges) is False for edges that are left out.
         """
         import torch
 
         number = like(np.arange(copies), next(iter(self.edge_index.values()), None))
-        masks = None if kept is None else self.by_type(kept)
-        edge_index, inputs = (
-            {},
-            {name: {k: _tiled(x, copies) for k, x in by.items()} for name, by in self.by_node.items()},
-        )
+        masks = self.by_type(np.ones((copies, sum(self.edges.values())), bool) if kept is None else kept)
+        inputs = {name: {kind: _tiled(x, copies) for kind, x in by.items()} for name, by in self.by_node.items()}
+        edge_index = {}
         for kind, pairs in self.edge_index.items():
-            shift = (number[:, None] * self.nodes[end] + row for row, end in zip(pairs, ends_of(kind), strict=True))
-            source, sink = (each.reshape(-1) for each in shift)
-            stays = slice(None) if masks is None else like(masks[kind].reshape(-1), pairs)
-            edge_index[kind] = torch.stack([source[stays], sink[stays]])
+            stays = like(masks[kind].reshape(-1), pairs)
+            shifted = [row + number[:, None] * self.nodes[end] for row, end in zip(pairs, ends_of(kind), strict=True)]
+            edge_index[kind] = torch.stack([each.reshape(-1)[stays] for each in shifted])
             for name, by in self.by_edge.items():
                 if kind in by:
                     inputs.setdefault(name, {})[kind] = _tiled(by[kind], copies)[stays]
         inputs["batch"] = {kind: number.repeat_interleave(count) for kind, count in self.nodes.items()}
         return edge_index, inputs
 
-    def by_type(self, masks: Any) -> dict[Any, Any]:
-        """Columns of an array (…, edges) for each edge type.
+    def by_type(self, masks: AnyArray) -> dict[Any, AnyArray]:
+        """Columns of an array (…, edges) for each edge type."""
+        return dict(zip(self.edges, np.split(masks, np.cumsum([*self.edges.values()])[:-1], axis=-1), strict=True))
 
-        Parameters
-        ----------
-        masks
-            One column per edge.
 
-        Returns
-        -------
-        dict
-            An array for each type.
-        """
-        cuts = np.cumsum(list(self.edges.values()))[:-1]
-        return dict(zip(self.edges, np.split(masks, cuts, axis=-1), strict=True))
+@dataclass(frozen=True)
+class Part:
+    """A part of a graph, with the numbers that its nodes and edges have in the whole, in rising order."""
+
+    graph: Graph
+    nodes: Ints
+    edges: Ints
+
+
+def feature_masks(whole: Graph, part: Part, subgraph: Subgraph, masks: Mask) -> dict[Any, Mask]:
+    """For the features of each type, masks that can be multiplied with them: (B, nodes or 1, columns or 1)."""
+    found, start, own = {}, 0, whole.rows(part.nodes)
+    for kind, (count, columns) in whole.shapes.items():
+        first, size, shape = {
+            NODES: (whole.starts[kind], count, (len(own[kind]), 1)),
+            FEATURES: (start, columns, (1, columns)),
+            ENTRIES: (start, count * columns, (len(own[kind]), columns)),
+        }[subgraph.masked]
+        start += size
+        row, column = np.divmod(subgraph.ids - first, shape[1])
+        listed = np.zeros(1, np.int64) if subgraph.masked == FEATURES else own[kind]
+        mine = (subgraph.ids >= first) & (subgraph.ids < first + size) & np.isin(row, listed)
+        found[kind] = np.ones((len(masks), *shape), bool)
+        found[kind][:, np.searchsorted(listed, row[mine]), column[mine]] = masks[:, mine]
+    return found
 
 
 def is_typed(data: Any) -> bool:
@@ -289,8 +197,8 @@ def ends_of(kind: Any) -> tuple[Any, Any]:
     return (None, None) if kind is None else (kind[0], kind[2])
 
 
-def like(array: Any, tensor: Any) -> Any:
-    """An array as a tensor on the device of another one."""
+def like(array: AnyArray, tensor: Any) -> Any:
+    """An array as a tensor on the device of another one; torch warns about arrays that cannot be written to."""
     import torch
 
     return torch.as_tensor(np.require(array, requirements=["C", "W"]), device=None if tensor is None else tensor.device)
