@@ -15,6 +15,7 @@ from tests.peers.agreement import peer
 
 from graphgauge import explanation as ex
 from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge.explanation import pyg_model
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
@@ -63,6 +64,14 @@ def explained(
     return explainer, explainer(**given)
 
 
+def data_of(x: Any, edge_index: Any, **given: Any) -> Any:
+    return peer("torch_geometric.data").Data(x=x, edge_index=edge_index, **given)
+
+
+def random_masks(subgraph: ex.Subgraph, count: int = 12) -> np.ndarray:
+    return np.random.default_rng(0).random((count, len(subgraph))) < 0.6
+
+
 @pytest.mark.parametrize("masked", NODE_MASKS)
 @pytest.mark.parametrize("node", [3, 11])
 def test_masked_features_by_hand(masked: str, node: int) -> None:
@@ -70,32 +79,26 @@ def test_masked_features_by_hand(masked: str, node: int) -> None:
     torch = peer("torch")
     x, edge_index = graph()
     _, said = explained(node_mask=NODE_MASKS[masked], edge_mask=None, x=x, edge_index=edge_index, index=node)
-    model = ex.PyGModel(network())
+    model = ex.PyGModel(network(), data_of(x, edge_index))
     one = ex.from_pyg(said, model)
     subgraph = one.context.subgraph
     assert subgraph.masked == masked
-    table = ex.collect(model, [one], levels=[0.3, 0.6])
-    mask = said.node_mask.expand(x.shape) if masked != "nodes" else said.node_mask
-    for row, kept in zip(table.rows[0].outputs, table.rows[0].masks, strict=True):
+    masks = random_masks(subgraph)
+    for row, kept in zip(model.predict(subgraph, node, masks), masks, strict=True):
         changed = x.clone()
-        for candidate in np.array(subgraph.candidates)[~kept]:
+        for number in subgraph.ids[~kept]:
             if masked == "nodes":
-                changed[int(subgraph.nodes[candidate])] = 0
+                changed[number] = 0
             elif masked == "features":
-                changed[:, candidate] = 0
+                changed[:, number] = 0
             else:
-                changed[int(subgraph.nodes[candidate // 5]), candidate % 5] = 0
+                changed[number // 5, number % 5] = 0
         with torch.no_grad():
             wanted = network()(changed, edge_index)[node]
         assert row == pytest.approx(wanted.numpy(), abs=1e-5)
-    if masked == "nodes":
-        wanted = [float(mask[int(subgraph.nodes[each]), 0]) for each in subgraph.candidates]
-    elif masked == "features":
-        wanted = [float(mask[0, each]) for each in subgraph.candidates]
-    else:
-        wanted = [float(mask[int(subgraph.nodes[each // 5]), each % 5]) for each in subgraph.candidates]
-    assert one.importance.tolist() == pytest.approx(wanted)
-    assert ex.evaluate(table)["fidelity_drop@0.3"].n == 1
+    values = said.node_mask.numpy().reshape(-1)
+    assert one.importance.tolist() == pytest.approx(values[subgraph.ids].tolist())
+    assert ex.evaluate(ex.collect(model, [one], sparsity_levels=[0.3]), metrics="all")["fidelity_drop@0.3"].n == 1
 
 
 @pytest.mark.parametrize("node", range(0, 40, 5))
@@ -103,12 +106,11 @@ def test_what_is_no_candidate_cannot_change_the_answer(node: int) -> None:
     torch = peer("torch")
     x, edge_index = graph()
     _, said = explained(node_mask="object", x=x, edge_index=edge_index, index=node)
-    one = ex.from_pyg(said, ex.PyGModel(network()), masked="nodes")
-    subgraph = one.context.subgraph
-    reaching = {int(subgraph.nodes[each]) for each in subgraph.candidates}
+    one = ex.from_pyg(said, ex.PyGModel(network(), data_of(x, edge_index)), masked="nodes")
+    reaching = one.context.subgraph.ids.tolist()
     assert len(reaching) < 40
     changed = torch.zeros_like(x)
-    changed[list(reaching)] = x[list(reaching)]
+    changed[reaching] = x[reaching]
     with torch.no_grad():
         assert torch.allclose(network()(changed, edge_index)[node], network()(x, edge_index)[node], atol=1e-6)
 
@@ -116,11 +118,10 @@ def test_what_is_no_candidate_cannot_change_the_answer(node: int) -> None:
 def test_entries_add_up_for_nodes_and_features() -> None:
     x, edge_index = graph()
     _, said = explained(node_mask="attributes", x=x, edge_index=edge_index, index=2)
-    model = ex.PyGModel(network())
+    model = ex.PyGModel(network(), data_of(x, edge_index))
     nodes, features = (ex.from_pyg(said, model, masked=masked) for masked in ("nodes", "features"))
-    rows = [int(nodes.context.subgraph.nodes[each]) for each in nodes.context.subgraph.candidates]
-    assert nodes.importance.tolist() == pytest.approx(said.node_mask.sum(1)[rows].tolist())
-    columns = list(features.context.subgraph.candidates)
+    assert nodes.importance.tolist() == pytest.approx(said.node_mask.sum(1)[nodes.context.subgraph.ids].tolist())
+    columns = features.context.subgraph.ids
     assert features.importance.tolist() == pytest.approx(said.node_mask.sum(0)[columns].tolist())
     assert ex.from_pyg(said, model).context.subgraph.masked == "edges"
     _, said = explained(node_mask="object", edge_mask=None, x=x, edge_index=edge_index, index=2)
@@ -133,7 +134,7 @@ def test_entries_add_up_for_nodes_and_features() -> None:
 def test_truths_of_nodes_and_features_survive_files(tmp_path: Any) -> None:
     x, edge_index = graph()
     _, said = explained(node_mask="attributes", x=x, edge_index=edge_index, index=2)
-    model = ex.PyGModel(network())
+    model = ex.PyGModel(network(), data_of(x, edge_index))
     truths = np.zeros((2, 40), bool)
     truths[0, 2] = truths[1, 0] = True
     made = [
@@ -144,40 +145,9 @@ def test_truths_of_nodes_and_features_survive_files(tmp_path: Any) -> None:
     back = ex.read_explanations(tmp_path / "said.jsonl")
     assert [each.context.subgraph.masked for each in back] == ["nodes", "entries"]
     assert back[0].context.truth.shape == (2, len(back[0].context.subgraph))
-    flat = x.numpy().reshape(-1) > 0
-    subgraph = back[1].context.subgraph
-    wanted = [flat[int(subgraph.nodes[each // 5]) * 5 + each % 5] for each in subgraph.candidates]
-    assert back[1].context.truth.tolist() == wanted
-    first, second = (ex.collect(model, each, levels=[0.5], random=1) for each in (made, back))
+    assert back[1].context.truth.tolist() == (x.numpy().reshape(-1) > 0)[back[1].context.subgraph.ids].tolist()
+    first, second = (ex.collect(model, each, sparsity_levels=[0.5], random=1) for each in (made, back))
     assert [row.outputs.tolist() for row in first] == [row.outputs.tolist() for row in second]
-
-
-@pytest.mark.parametrize("task", ["node", "edge", "graph"])
-@pytest.mark.parametrize("index", [None, [1, 4, 2], 3])
-def test_several_targets_are_torch_geometrics_mean(task: str, index: Any) -> None:
-    torch, metric = peer("torch"), peer("torch_geometric.explain.metric")
-    x, edge_index = graph(30, 60)
-    given: dict[str, Any] = {"x": x, "edge_index": edge_index}
-    if task == "graph":
-        batch = torch.arange(30) // 5
-        given |= {"batch": batch, "edge_index": edge_index[:, batch[edge_index[0]] == batch[edge_index[1]]]}
-    if task == "edge":
-        given["edge_label_index"] = torch.randint(0, 30, (2, 6))
-    given["index"] = torch.tensor(index) if isinstance(index, list) else index
-    explainer, said = explained(task, node_mask="object", **given)
-    model = ex.PyGModel(network(task), task=task)
-    count = {"node": 30, "edge": 6, "graph": 6}[task]
-    targets = range(count) if index is None else np.atleast_1d(index).tolist()
-    several = [ex.from_pyg(said, model, target=each, event=each, topk=[5]) for each in targets]
-    found = ex.evaluate(None, several, convention="pyg")
-    for level, each in (("", said), ("@k=5", said.threshold("topk_hard", 5))):
-        pair = found[f"pos_fidelity{level}"].value, found[f"neg_fidelity{level}"].value
-        assert pair == pytest.approx(metric.fidelity(explainer, each), abs=1e-7)  # in 32 bits
-        if len(several) == 1:  # of several it is a function of their mean divergence
-            divergence = metric.unfaithfulness(explainer, each)
-            assert found[f"unfaithfulness{level}"].value == pytest.approx(divergence, rel=1e-4, abs=1e-6)
-    table = ex.collect(model, several, levels=[0.2])
-    assert ex.evaluate(table)["fidelity_drop@0.2"].n == sum(len(row.subgraph) > 0 for row in table)
 
 
 # ------------------------------------------------------------------------------------- heterogeneous graphs
@@ -271,10 +241,25 @@ def hetero_explained(kind: str, task: str, **given: Any) -> tuple[Any, Any]:
     return explainer, explainer(x, edges, **given)
 
 
+def typed_data(**given: Any) -> Any:
+    x, edges = typed_graph()
+    data = peer("torch_geometric.data").HeteroData(**given)
+    for name, each in x.items():
+        data[name].x = each
+    for name, each in edges.items():
+        data[name].edge_index = each
+    return data
+
+
+def typed_model(kind: str, task: str = "node", **options: Any) -> ex.PyGModel:
+    types = {"node": "paper", "edge": ("author", "paper"), "graph": None}[task]
+    return ex.PyGModel(hetero(kind, task), typed_data(), task=task, target_type=types, **options)
+
+
 @pytest.mark.parametrize("kind", ["to_hetero", "HeteroConv", "HGTConv"])
 @pytest.mark.parametrize("task", ["node", "edge", "graph"])
 @pytest.mark.parametrize("masked", ["edges", "nodes", "features", "entries"])
-def test_heterogeneous_answers_by_hand(kind: str, task: str, masked: str, tmp_path: Any) -> None:
+def test_heterogeneous_answers_by_hand(kind: str, task: str, masked: str) -> None:
     """Every answer equals the module on the whole graph, with the masked edges removed or features set to 0."""
     torch = peer("torch")
     x, edges = typed_graph()
@@ -285,64 +270,59 @@ def test_heterogeneous_answers_by_hand(kind: str, task: str, masked: str, tmp_pa
         inputs["batch_dict"] = {name: torch.zeros(len(each), dtype=torch.long) for name, each in x.items()}
     place = {"node": 7, "edge": 1, "graph": 0}[task]
     _, said = hetero_explained(kind, task, index=place, **inputs)
-    model = ex.PyGModel(hetero(kind, task), task=task)
-    types = ("author", "paper") if task == "edge" else None
-    one = ex.from_pyg(said, model, masked=masked, target_type=types)
+    model = typed_model(kind, task)
+    one = ex.from_pyg(said, model, masked=masked)
     subgraph = one.context.subgraph
-    ex.write_explanations([one], tmp_path / "said.jsonl")
-    stored = ex.read_explanations(tmp_path / "said.jsonl")
-    table = ex.collect(model, stored, levels=[0.3, 0.7], random=2)
-    kinds = np.array(subgraph.node_types)
-    numbers = [int(str(name).partition(":")[2]) for name in subgraph.nodes]
     if task != "graph":
-        assert len(subgraph.nodes) < 65
-    for outputs, kept in zip(table.rows[0].outputs, table.rows[0].masks, strict=True):
+        assert len(subgraph) < {"edges": 115, "nodes": 65, "features": 8, "entries": 40 * 4 + 25 * 3}[masked]
+    names = [(name, row) for name, pairs in edges.items() for row in range(pairs.shape[1])]
+    masks = random_masks(subgraph)
+    for outputs, kept in zip(model.predict(subgraph, one.context.target, masks), masks, strict=True):
         other, left = {name: each.clone() for name, each in x.items()}, dict(edges)
-        gone = np.array(subgraph.candidates)[~kept]
+        gone = subgraph.ids[~kept]
         if masked == "edges":
-            removed: dict[str, list[tuple[int, int]]] = {}
-            for each in gone:
-                a, b = subgraph.edge_index[:, each]
-                removed.setdefault(str(subgraph.edge_types[each]), []).append((numbers[a], numbers[b]))
-            left = {name: without(pairs, removed.get("__".join(name), [])) for name, pairs in edges.items()}
-        for each in gone if masked != "edges" else []:
+            out = {names[number] for number in gone}
+            left = {
+                name: pairs[:, [row for row in range(pairs.shape[1]) if (name, row) not in out]]
+                for name, pairs in edges.items()
+            }
+        for number in gone if masked != "edges" else []:
             if masked == "nodes":
-                other[str(kinds[each])][numbers[each]] = 0
+                other["paper" if number < 40 else "author"][number - 40 * (number >= 40)] = 0
             elif masked == "features":
-                other["author" if each < 3 else "paper"][:, each if each < 3 else each - 3] = 0
+                other["paper" if number < 4 else "author"][:, number - 4 * (number >= 4)] = 0
+            elif number < 160:
+                other["paper"][number // 4, number % 4] = 0
             else:
-                own = np.flatnonzero(kinds == "author")
-                if each < 3 * len(own):
-                    other["author"][numbers[own[each // 3]], each % 3] = 0
-                else:
-                    row, column = divmod(each - 3 * len(own), 4)
-                    other["paper"][numbers[np.flatnonzero(kinds == "paper")[row]], column] = 0
+                other["author"][(number - 160) // 3, (number - 160) % 3] = 0
         with torch.no_grad():
             wanted = hetero(kind, task)(other, left, **inputs)[place]
         assert outputs == pytest.approx(wanted.numpy(), abs=1e-4)
-    assert ex.evaluate(table)["fidelity_drop@0.3"].n == 1
 
 
-def without(pairs: Any, gone: list[tuple[int, int]]) -> Any:
-    """Edges without one of each listed pair."""
-    left = list(gone)
-    keep = []
-    for place, pair in enumerate(pairs.T.tolist()):
-        if tuple(pair) in left:
-            left.remove(tuple(pair))
-        else:
-            keep.append(place)
-    assert not left
-    return pairs[:, keep]
+@pytest.mark.parametrize("kind", ["to_hetero", "HeteroConv"])
+def test_stopped_messages_of_a_heterogeneous_graph_by_hand(kind: str) -> None:
+    """As torch_geometric's own explainers mask: without a sigmoid, each type by its own mask."""
+    explainer, said = hetero_explained(kind, "node", index=7)
+    x, edges = typed_graph()
+    model = typed_model(kind, masking="weight")
+    one = ex.from_pyg(said, model)
+    masks = random_masks(one.context.subgraph)
+    torch = peer("torch")
+    for outputs, kept in zip(model.predict(one.context.subgraph, 7, masks), masks, strict=True):
+        whole = np.ones(115)
+        whole[one.context.subgraph.ids] = kept
+        cuts = np.cumsum([pairs.shape[1] for pairs in edges.values()])[:-1]
+        each = (torch.tensor(part, dtype=torch.float32) for part in np.split(whole, cuts))
+        wanted = explainer.get_masked_prediction(x, edges, None, dict(zip(edges, each, strict=True)))[7]
+        assert outputs == pytest.approx(wanted.detach().numpy(), abs=1e-4)
 
 
 def test_candidates_of_a_heterogeneous_graph_are_within_two_hops() -> None:
     for kind in ("to_hetero", "HeteroConv", "HGTConv"):
-        assert ex.PyGModel(hetero(kind)).hops == 2
         edges = typed_graph()[1]
+        names = [(name, row) for name, pairs in edges.items() for row in range(pairs.shape[1])]
         for node in (0, 7, 20):
-            _, said = hetero_explained(kind, "node", index=node)
-            subgraph = ex.from_pyg(said, ex.PyGModel(hetero(kind))).context.subgraph
             reached, wanted = {("paper", node)}, set()
             for _ in range(2):
                 entering = {
@@ -353,44 +333,24 @@ def test_candidates_of_a_heterogeneous_graph_are_within_two_hops() -> None:
                 }
                 wanted |= entering
                 reached |= {(name[0], int(edges[name][0, place])) for name, place in entering}
-            assert len(subgraph) == len(wanted), (kind, node)
-            assert subgraph.graph_edges == 115
-
-
-@pytest.mark.parametrize("kind", ["to_hetero", "HeteroConv"])
-def test_own_masks_of_a_heterogeneous_explanation(kind: str) -> None:
-    """torch_geometric's fidelity does not take these; its masked predictions do."""
-    explainer, said = hetero_explained(kind, "node", index=7)
-    x, edges = typed_graph()
-    found = ex.evaluate(None, [ex.from_pyg(said, ex.PyGModel(hetero(kind)))], convention="pyg")
-    masks = said.collect("node_mask"), said.collect("edge_mask")
-    others = [{name: 1 - each for name, each in part.items()} for part in masks]
-    whole = explainer.get_prediction(x, edges)[7].argmax()
-    for key, pair in (("neg_fidelity", masks), ("pos_fidelity", others)):
-        masked = explainer.get_masked_prediction(x, edges, *pair)[7].argmax()
-        assert found[key].value == float(masked != whole)
+            assert {names[number] for number in typed_model(kind).candidates(node)} == wanted, (kind, node)
 
 
 def test_types_that_are_unclear_are_asked_for() -> None:
-    torch = peer("torch")
-    _, said = hetero_explained("to_hetero", "edge", index=1, edge_label_index=torch.tensor([[4, 9], [7, 1]]))
-    model = ex.PyGModel(hetero("to_hetero", "edge"), task="edge")
-    with pytest.raises(GraphgaugeError, match=r'target_type=\("user", "movie"\)'):
-        ex.from_pyg(said, model)
-    with pytest.raises(GraphgaugeError, match="target_type"):
-        ex.from_pyg(said, model, target_type=("author", "journal"))
+    for task, given, fix in (
+        ("edge", None, r'target_type=\("user", "movie"\)'),
+        ("edge", ("author", "journal"), "journal"),
+        ("node", None, 'target_type="paper"'),
+        ("graph", "paper", "Leave it out"),
+    ):
+        with pytest.raises(GraphgaugeError, match=fix):
+            ex.PyGModel(hetero("to_hetero", task), typed_data(), task=task, target_type=given)
     _, said = hetero_explained("to_hetero", "node", index=7)
-    assert ex.from_pyg(said, ex.PyGModel(hetero("to_hetero"))).context.event == "paper:7"
+    assert ex.from_pyg(said, typed_model("to_hetero")).context.event == "paper:7"
 
 
 def test_explainers_on_heterogeneous_data() -> None:
-    pyg, data = peer("torch_geometric.explain"), peer("torch_geometric.data")
-    x, edges = typed_graph()
-    typed = data.HeteroData()
-    for name, each in x.items():
-        typed[name].x = each
-    for name, each in edges.items():
-        typed[name].edge_index = each
+    pyg = peer("torch_geometric.explain")
     explainer = pyg.Explainer(
         hetero("to_hetero"),
         pyg.DummyExplainer(),
@@ -398,11 +358,55 @@ def test_explainers_on_heterogeneous_data() -> None:
         edge_mask_type="object",
         model_config={**CONFIG, "task_level": "node"},
     )
+    model = ex.PyGModel.from_explainer(explainer, typed_data(), target_type="paper")
     truth = {("author", "writes", "paper"): np.arange(40) < 20}
-    said = ex.explain_pyg({"dummy": explainer}, typed, index=range(6), truth=truth)
-    table = ex.collect(ex.PyGModel.of(explainer), said, levels=[0.3])
-    found = ex.evaluate(table, metrics=["fidelity_drop", "truth_auc"])
+    said = ex.explain_pyg({"dummy": explainer}, model, range(6), truth=truth)
+    found = ex.evaluate(ex.collect(model, said, sparsity_levels=[0.3]), metrics=["fidelity_drop@0.3", "truth_auc"])
     assert found["fidelity_drop@0.3"].n >= 4
+
+
+# ------------------------------------------------------------------------------------- several graphs
+
+
+@pytest.mark.parametrize("masked", ["edges", "nodes", "features", "entries"])
+@pytest.mark.parametrize("alone", [True, False])
+def test_one_graph_of_several(masked: str, alone: bool) -> None:
+    """Explained alone or in the batch: the same candidates, importances and answers."""
+    torch, batched = peer("torch"), peer("torch_geometric.data").Batch
+    graphs = [data_of(*graph(nodes, 3 * nodes, seed=nodes)) for nodes in (5, 8, 6)]
+    joined = batched.from_data_list(graphs)
+    starts, edges = np.cumsum([0, 5, 8, 6]), np.cumsum([0, 15, 24, 18])
+    model = ex.PyGModel(network("graph"), graphs if alone else joined, task="graph")
+    for number, each in enumerate(graphs):
+        if alone:
+            given = {"x": each.x, "edge_index": each.edge_index, "batch": torch.zeros(len(each.x), dtype=torch.long)}
+        else:
+            given = {"x": joined.x, "edge_index": joined.edge_index, "batch": joined.batch, "index": number}
+        _, said = explained("graph", node_mask="attributes", **given)
+        one = ex.from_pyg(said, model, target=number, masked=masked)
+        subgraph = one.context.subgraph
+        first = {"edges": edges[number], "nodes": starts[number], "features": 0, "entries": 5 * starts[number]}[masked]
+        assert (subgraph.ids >= first).all()
+        assert one.context.event == number
+        mask = said.edge_mask if masked == "edges" else said.node_mask
+        mask = mask.sum(1) if masked == "nodes" else mask.sum(0) if masked == "features" else mask.reshape(-1)
+        assert one.importance == pytest.approx(mask.numpy()[subgraph.ids - (first if alone else 0)])
+        masks = random_masks(subgraph, 5)
+        for outputs, kept in zip(model.predict(subgraph, number, masks), masks, strict=True):
+            gone, x, left = subgraph.ids[~kept] - first, each.x.clone(), each.edge_index
+            if masked == "edges":
+                left = left[:, np.setdiff1d(np.arange(left.shape[1]), gone)]
+            elif masked == "nodes":
+                x[gone] = 0
+            elif masked == "features":
+                x[:, gone] = 0
+            else:
+                x[gone // 5, gone % 5] = 0
+            with torch.no_grad():
+                wanted = network("graph")(x, left, torch.zeros(len(x), dtype=torch.long))[0]
+            assert outputs == pytest.approx(wanted.numpy(), abs=1e-5)
+    with pytest.raises(InputError, match="there is no graph 3 among 3"):
+        ex.from_pyg(said, model, target=3)
 
 
 # ------------------------------------------------------------------------------------- ways of masking
@@ -414,11 +418,23 @@ def test_whole_graph_is_the_same_for_all_ways_of_masking() -> None:
     for masked in ("edges", "nodes"):
         answers = []
         for masking in ("remove", "weight"):
-            model = ex.PyGModel(network(), masking=masking)
-            table = ex.collect(model, [ex.from_pyg(said, model, masked=masked)], levels=[0.3])
-            assert table.settings.masking == masking
-            answers.append(table.rows[0].outputs[0])
+            model = ex.PyGModel(network(), data_of(x, edge_index), masking=masking)
+            subgraph = ex.from_pyg(said, model, masked=masked).context.subgraph
+            answers.append(model.predict(subgraph, 2, np.ones((1, len(subgraph)), bool))[0])
         assert np.allclose(answers, answers[0], atol=1e-5)
+
+
+def test_large_questions_are_asked_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, edge_index = graph()
+    model = ex.PyGModel(network(), data_of(x, edge_index))
+    subgraph = ex.from_pyg(explained(x=x, edge_index=edge_index, index=2)[1], model).context.subgraph
+    together = model.predict(subgraph, 2, random_masks(subgraph))
+    calls = []
+    hook = network().register_forward_hook(lambda *given: calls.append(len(given[1][0])))
+    monkeypatch.setattr(pyg_model, "_TOGETHER", 3 * model.part(2).graph.size)
+    assert model.predict(subgraph, 2, random_masks(subgraph)) == pytest.approx(together, abs=1e-6)
+    hook.remove()
+    assert len(calls) == 4
 
 
 # ------------------------------------------------------------------------------------- the workflow
@@ -466,9 +482,9 @@ def test_cora_is_small_and_fast(tmp_path: Path) -> None:
         model_config={**CONFIG, "task_level": "node"},
     )
     data = peer("torch_geometric.data").Data(x=x, edge_index=torch.cat([edges, edges.flip(0)], 1))
-    model = ex.PyGModel(module)
+    model = ex.PyGModel(module, data)
     start = process_time()
-    table = ex.collect(model, ex.explain_pyg(explainer, data, range(0, 500, 10), model=model))
+    table = ex.collect(model, ex.explain_pyg(explainer, model, range(0, 500, 10)))
     table.save(tmp_path / "cora.jsonl")
     found = ex.evaluate(ex.read_table(tmp_path / "cora.jsonl"), metrics=["fidelity_drop"])
     assert process_time() - start < 60

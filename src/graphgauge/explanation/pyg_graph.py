@@ -107,7 +107,7 @@ class Graph:
         """Numbers of nodes within their types, from numbers in rising order."""
         return _split(nodes, self.nodes)
 
-    def within(self, nodes: list[int], hops: int, flow: str) -> Ints:
+    def within(self, nodes: Ints, hops: int, flow: str) -> Ints:
         """The edges on paths of at most so many edges to some nodes, followed as messages flow."""
         source, sink = self.ends
         reached, found = np.zeros(sum(self.nodes.values()), bool), np.zeros(len(source), bool)
@@ -118,9 +118,9 @@ class Graph:
             reached[source[found]] = reached[sink[found]] = True
         return np.flatnonzero(found)
 
-    def part(self, edges: Ints, nodes: Any) -> Part:
+    def part(self, edges: Ints, nodes: Ints) -> Part:
         """The graph of some edges, of the nodes at their ends and of some others."""
-        nodes = np.unique(np.concatenate([*(row[edges] for row in self.ends), np.asarray(nodes, np.int64)]))
+        nodes = np.unique(np.concatenate([*(row[edges] for row in self.ends), nodes]))
         rows, chosen = self.rows(nodes), _split(edges, self.edges)
         pairs = {}
         for kind, whole in self.edge_index.items():

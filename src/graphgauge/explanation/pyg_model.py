@@ -165,7 +165,7 @@ class PyGModel:
         edges, _ = self._reach(target)
         if masked == EDGES:
             return edges
-        reaching = (self._graph_of == target) & (self.task == "graph")
+        reaching = self._graph_of == (target if self.task == "graph" else -1)
         reaching[np.concatenate([*(row[edges] for row in self.graph.ends), self.ends(target)])] = True
         found, start = [], 0
         for kind, values in self.graph.by_node["x"].items():
@@ -235,7 +235,7 @@ class PyGModel:
             raise InputError(f"expected a pair of nodes, found {target!r:.60}", where="target")
         return [_number(node, self.graph.nodes[kind], "node") for node, kind in zip(pair, self.types, strict=True)]
 
-    def ends(self, target: Any) -> list[int]:
+    def ends(self, target: Any) -> Ints:
         """The explained nodes, numbered through the types.
 
         Parameters
@@ -245,11 +245,11 @@ class PyGModel:
 
         Returns
         -------
-        list of int
+        Ints
             One node, two, or none of a whole graph.
         """
         rows = [] if self.task == "graph" else np.atleast_1d(target).tolist()
-        return [self.graph.starts[kind] + row for kind, row in zip(self.types, rows, strict=False)]
+        return np.array([self.graph.starts[kind] + row for kind, row in zip(self.types, rows, strict=False)], np.int64)
 
     def whole(self, target: Any) -> Part:
         """The graph that a target belongs to.
@@ -282,11 +282,13 @@ class PyGModel:
         AnyArray
             (classes,)
         """
-        if self.task != "node":
-            return self._ask(self.whole(target), target)[0]
-        if self._answers is None:  # one call answers about all nodes
-            self._answers = self._output(self.graph, [0], 1)
-        answer: AnyArray = self._answers[target]
+        answer: AnyArray
+        if self.task == "node":
+            if self._answers is None:  # one call answers about all nodes
+                self._answers = self._output(self.graph, [0], 1)
+            answer = self._answers[target]
+        else:
+            answer = self._ask(self.whole(target), target)[0]
         return answer
 
     # ---- reach
@@ -405,7 +407,7 @@ class PyGModel:
         edge_index, inputs = graph.repeated(copies, None if weighted else kept)
         for kind, mask in (features or {}).items():
             x = inputs["x"][kind]
-            inputs["x"][kind] = (x.reshape(copies, -1, mask.shape[2]) * like(mask, x)).reshape(x.shape)
+            inputs["x"][kind] = (x.reshape(copies, len(x) // copies, -1) * like(mask, x)).reshape(x.shape)
         if self.task != "graph":
             del inputs["batch"]
         given = self.named(inputs)
