@@ -25,7 +25,7 @@ from graphgauge.explanation.inputs import (
 )
 from graphgauge.explanation.pyg_graph import Graph, Part, is_typed
 from graphgauge.explanation.pyg_masks import by_type, importance_of, node_masks, places, usual_kind, values_of
-from graphgauge.explanation.pyg_model import PyGModel, message_layers, same
+from graphgauge.explanation.pyg_model import PyGModel, checked_number, message_layers, same
 
 # Of a recorded answer, which may come from another device.
 _RECORDED = 1e-3
@@ -340,35 +340,23 @@ def _explained(explanation: Any, model: PyGModel, target: Any) -> tuple[Any, int
     index = _of_whole(explanation, "index") if target is None else target
     index = index.tolist() if is_tensor(index) or isinstance(index, np.ndarray | np.generic) else index
     index = index[0] if isinstance(index, list) and len(index) == 1 else index
-    if model.task == "edge":
-        return _pair(explanation, model, index)
-    if isinstance(index, list) or (index is None and model.targets != 1):
-        many = model.targets if index is None else len(index)
-        raise InputError(
-            f"{many} {model.task}s were explained at once, or it is not said which",
-            where="target",
-            fix="Choose one with target=; call from_pyg for each of several.",
-        )
-    target = model.checked_target(index)
-    return target, target
-
-
-def _pair(explanation: Any, model: PyGModel, index: Any) -> tuple[list[int], int]:
-    """The nodes of an edge-level target, given directly or as a column of `edge_label_index`."""
-    if isinstance(index, list | tuple) and len(index) == 2:
-        return model.checked_target(index), 0
-    listed = _of_whole(explanation, "edge_label_index")
-    if listed is None:
+    pairs = _of_whole(explanation, "edge_label_index") if model.task == "edge" else None
+    pairs = None if pairs is None else whole_numbers(pairs, "edge_label_index")
+    if model.task == "edge" and target is not None and np.size(index) == 2:
+        pair = model.checked_target(index)
+        columns: Any = [] if pairs is None else np.flatnonzero((pairs == np.array(pair)[:, np.newaxis]).all(axis=0))
+        return pair, int(columns[0]) if len(columns) else 0
+    if model.task == "edge" and pairs is None:
         raise InputError("has no edge_label_index", where="explanation", fix="Give the two nodes as target=.")
-    pairs = whole_numbers(listed, "edge_label_index")
-    place = 0 if index is None and pairs.shape[1] == 1 else index
-    if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < pairs.shape[1]:
+    count = model.targets if pairs is None else pairs.shape[1]
+    if isinstance(index, list) or (index is None and count != 1):
         raise InputError(
-            f"expected one of {pairs.shape[1]} pairs, found {place!r:.60}",
+            f"{count if index is None else len(index)} {model.task}s were explained at once",
             where="target",
             fix="Choose one with target=; call from_pyg for each of several.",
         )
-    return model.checked_target(pairs[:, place]), place
+    place = checked_number(0 if index is None else index, count, model.task)
+    return (place if pairs is None else model.checked_target(pairs[:, place])), place
 
 
 def _event(model: PyGModel, target: Any) -> str | int | None:

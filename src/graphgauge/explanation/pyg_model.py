@@ -229,11 +229,13 @@ class PyGModel:
         """
         if self.task != "edge":
             target = 0 if target is None and self.targets == 1 else target
-            return _number(target, self.targets, self.task)
+            return checked_number(target, self.targets, self.task)
         pair = np.asarray(target).reshape(-1).tolist() if isinstance(target, list | tuple | np.ndarray) else []
         if len(pair) != 2:
             raise InputError(f"expected a pair of nodes, found {target!r:.60}", where="target")
-        return [_number(node, self.graph.nodes[kind], "node") for node, kind in zip(pair, self.types, strict=True)]
+        return [
+            checked_number(node, self.graph.nodes[kind], "node") for node, kind in zip(pair, self.types, strict=True)
+        ]
 
     def ends(self, target: Any) -> Ints:
         """The explained nodes, numbered through the types.
@@ -498,7 +500,8 @@ def _target_types(graph: Graph, task: str, given: Any) -> list[Any]:
     return [one_of("target_type", each, graph.nodes) for each in types]
 
 
-def _number(value: Any, count: int, what: str) -> int:
+def checked_number(value: Any, count: int, what: str) -> int:
+    """The number of one of `count` things."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InputError(f"expected the number of a {what}, found {value!r:.60}", where="target")
     if not 0 <= value < count:
