@@ -66,36 +66,43 @@ class Typed(Module):
         return (rows + torch.zeros_like(rows).index_add_(0, ends[1], x[source][ends[0]])) @ self.weight
 
 
+class Data(dict):  # type: ignore[type-arg]
+    """As torch_geometric's data and explanations: a mapping with attributes, some of them of types."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self:
+            return self[name]
+        if name == "num_nodes":
+            return len(self["x"])
+        raise AttributeError(name)
+
+
 def told(found: Any) -> Any:
-    given = found.to_dict()
-    return json.loads(json.dumps({name: given[name] for name in ("results", "notes", "skipped", "findings")}))
+    return json.loads(json.dumps({key: [found[key].value, found[key].n] for key in found}))
 
 
 def homogeneous(put: Any, module_put: Any, task: str) -> Any:
     module = {"node": Module, "edge": Pairs, "graph": Graphs}[task](module_put(WEIGHT))
-    said = {"x": put(X), "edge_index": put(EDGES), "edge_mask": put(MASK)}
+    data = Data(x=put(X), edge_index=put(EDGES))
+    said = Data(data, edge_mask=put(MASK))
     if task == "node":
-        said |= {"edge_weight": put(SCALE), "index": put(np.array(4)), "prediction": None}
+        data |= {"edge_weight": put(SCALE)}
         with torch.no_grad():
             answer = Module(torch.as_tensor(WEIGHT))(*map(torch.as_tensor, (X, EDGES, SCALE)))
-        said["prediction"] = put(answer.numpy())
+        said |= {"index": put(np.array(4)), "prediction": put(answer.numpy())}
     elif task == "edge":
         said |= {"edge_label_index": put(np.array([[1, 2], [3, 4]])), "index": put(np.array(1))}
-    else:
-        said |= {"batch": put(np.zeros(NODES, np.int64))}
-    ids = np.arange(EDGES.shape[1]) // 2
-    options = {} if task == "graph" else {"num_hops": 2}
+    model = PyGModel(module, data, task=task, num_hops=2)
     one = from_pyg(
         said,
-        PyGModel(module, task=task),
+        model,
         truth=put(MASK > 0.5),
-        units=put(ids),
+        units=put(np.arange(EDGES.shape[1]) // 2),
         explainer="mine",
         event=0,
         candidates=put(np.arange(6)) if task == "graph" else None,
-        **options,
     )
-    return evaluate(PyGModel(module, task=task), [one], random=2)
+    return evaluate(model, [one], random=2, metrics="all")
 
 
 @pytest.mark.parametrize("explained", ["there", "here"])
@@ -113,55 +120,50 @@ def test_masked_features_are_those_of_the_host(masked: str, simulated: Any) -> N
     def asked(put: Any) -> Any:
         shape = {"nodes": (NODES, 1), "features": (1, FEATURES), "entries": (NODES, FEATURES)}[masked]
         mask = np.abs(np.random.default_rng(1).normal(size=shape)).astype("f4")
-        said = {"x": put(X), "edge_index": put(EDGES), "node_mask": put(mask), "index": put(np.array(4))}
-        model = PyGModel(Module(put(WEIGHT)))
-        return evaluate(model, [from_pyg(said, model, masked=masked, num_hops=2, event=0)], random=2)
+        data = Data(x=put(X), edge_index=put(EDGES))
+        model = PyGModel(Module(put(WEIGHT)), data, num_hops=2)
+        said = Data(data, node_mask=put(mask), index=put(np.array(4)))
+        return evaluate(model, [from_pyg(said, model, masked=masked)], random=2, metrics="all")
 
     assert told(asked(simulated.put)) == told(asked(torch.as_tensor))
 
 
 def test_graphs_with_types(simulated: Any) -> None:
+    saw = ("user", "saw", "film")
+
     def asked(put: Any) -> Any:
-        graph = Subgraph(
-            put(np.array([[0, 1, 2, 2], [3, 3, 4, 3]])),
-            node_types=["user"] * 3 + ["film"] * 2,
-            edge_types=["user__saw__film"] * 4,
-            node_inputs={"user/x": put(X[:3]), "film/x": put(X[3:5])},
-        )
-        given = Explanation(Context(graph, 3, event=0), put(MASK[:4]), explainer="mine")
-        return evaluate(PyGModel(Typed(put(WEIGHT))), [given], random=2)
+        data = Data(user=Data(x=put(X[:3])), film=Data(x=put(X[3:5])), node_types=["user", "film"], edge_types=[saw])
+        data[saw] = Data(edge_index=put(np.array([[0, 1, 2, 2], [0, 0, 1, 0]])))  # type: ignore[index]
+        model = PyGModel(Typed(put(WEIGHT)), data, num_hops=1, target_type="film")
+        graph = Subgraph([[0, 1, 2], [3, 3, 3]], ids=[0, 1, 3])
+        given = Explanation(Context(graph, 0, event=0), put(MASK[:3]), explainer="mine")
+        return evaluate(model, [given], random=2, metrics="all")
 
     assert told(asked(simulated.put)) == told(asked(torch.as_tensor))
 
 
 def test_several_targets_of_one_explanation(simulated: Any) -> None:
     def asked(put: Any) -> Any:
-        said = {"x": put(X), "edge_index": put(EDGES), "edge_mask": put(MASK), "index": put(np.array([1, 4]))}
-        model = PyGModel(Module(put(WEIGHT)))
-        return evaluate(model, [from_pyg(said, model, target=node, num_hops=2) for node in (1, 4)], random=2)
+        data = Data(x=put(X), edge_index=put(EDGES))
+        said = Data(data, edge_mask=put(MASK), index=put(np.array([1, 4])))
+        model = PyGModel(Module(put(WEIGHT)), data, num_hops=2)
+        return evaluate(model, [from_pyg(said, model, target=node) for node in (1, 4)], random=2, metrics="all")
 
     assert told(asked(simulated.put)) == told(asked(torch.as_tensor))
 
 
-def test_masks_of_the_host_are_multiplied_where_the_module_is(simulated: Any) -> None:
-    model = PyGModel(Module(simulated.put(WEIGHT)))
-    ends, soft = torch.as_tensor(EDGES), torch.full((NODES, 1), 0.5)
-    found = model.under_masks(torch.as_tensor(X), ends, None, soft, {"edge_weight": torch.as_tensor(SCALE)})
-    assert found.is_cuda
-    expected = Module(torch.as_tensor(WEIGHT))(*map(torch.as_tensor, (X / 2, EDGES, SCALE)))
-    torch.testing.assert_close(found.cpu(), expected)
-
-
-def test_features_are_sent_once_for_all_masks(simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = []
+def test_data_on_the_host_are_moved_to_the_module_once(simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Data(x=torch.ones(NODES, 1000), edge_index=torch.as_tensor(EDGES))
+    model = PyGModel(Module(simulated.put(np.ones((1000, CLASSES), "f4"))), data, num_hops=2)
+    assert model.graph.by_node["x"][None].is_cuda
+    sent: list[int] = []
     ours = torch.as_tensor
     monkeypatch.setattr(
         torch, "as_tensor", lambda array, **options: sent.append(array.nbytes) or ours(array, **options)
     )
-    graph = Subgraph(EDGES, node_features=np.ones((NODES, 1000)))
-    weight = simulated.put(np.ones((1000, CLASSES), "f4"))
-    PyGModel(Module(weight)).predict(graph, 4, np.ones((50, EDGES.shape[1]), bool))
-    assert max(sent) <= max(NODES * 1000 * 4, 50 * EDGES.nbytes)
+    graph = Subgraph(EDGES[:, :3], ids=np.arange(3))
+    model.predict(graph, 4, np.ones((50, 3), bool))
+    assert max(sent) <= 50 * EDGES.nbytes
 
 
 def test_a_module_that_is_elsewhere_than_its_inputs_is_named(simulated: Any) -> None:
@@ -169,6 +171,8 @@ def test_a_module_that_is_elsewhere_than_its_inputs_is_named(simulated: Any) -> 
         def forward(self, x: Any, edge_index: Any) -> Any:
             return x @ torch.as_tensor(WEIGHT)
 
-    model = PyGModel(Mixed(simulated.put(WEIGHT)))
+    model = PyGModel(
+        Mixed(simulated.put(WEIGHT)), Data(x=torch.as_tensor(X), edge_index=torch.as_tensor(EDGES)), num_hops=1
+    )
     with pytest.raises(InputError, match=r"Mixed.forward.*two devices"):
-        model.predict(Subgraph(EDGES, node_features=X), 4, np.ones((1, EDGES.shape[1]), bool))
+        model.predict(Subgraph(EDGES), 4, np.ones((1, EDGES.shape[1]), bool))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -59,6 +63,10 @@ class TGN(torch.nn.Module):
 
 @pytest.fixture(scope="module")
 def model() -> TGN:
+    return made()
+
+
+def made() -> TGN:
     rng = np.random.default_rng(0)
     ends = np.array([rng.permutation(NODES)[:2] for _ in range(EVENTS)]).T
     return TGN(*ends, np.sort(rng.integers(0, 40, EVENTS)).astype(float), rng.normal(size=(EVENTS, 2)))
@@ -109,13 +117,12 @@ def test_events_that_cannot_reach_the_target_change_nothing(model: TGN) -> None:
     assert fewer > 10
 
 
-@pytest.mark.slow
-def test_all_metrics_of_the_original_protocol(trained: TGN) -> None:
-    model = trained
+def explained(model: TGN, seeds: range) -> list[ex.Explanation]:
+    """Three explainers of each target, in the shape of time_to_explain's results."""
     src, dst, time, _ = model.events
     rng = np.random.default_rng(1)
-    explanations, right = [], []
-    for seed in range(12):
+    found = []
+    for seed in seeds:
         asked = target(seed)
         field = ex.reaching_events(src, dst, time, [asked["u"], asked["i"]], asked["ts"])
         context = SimpleNamespace(
@@ -124,13 +131,20 @@ def test_all_metrics_of_the_original_protocol(trained: TGN) -> None:
             label=label(model, asked),
         )
         whole = model.replayed(field, asked)
-        right.append((whole > 0) == label(model, asked))
         occlusion = [np.sign(whole) * (whole - model.replayed(np.setdiff1d(field, [event]), asked)) for event in field]
         for name, importance in (("occlusion", occlusion), ("recency", time[field]), ("guess", rng.random(len(field)))):
             result = SimpleNamespace(
                 importance_edges=list(importance), explainer=name, context_fp=f"{seed}", extras={}, elapsed_sec=0.1
             )
-            explanations.append(ex.from_result(result, context, src=src, dst=dst, time=time))
+            found.append(ex.from_result(result, context, src=src, dst=dst, time=time))
+    return found
+
+
+@pytest.mark.slow
+def test_all_metrics_of_the_original_protocol(trained: TGN) -> None:
+    explanations = explained(trained, range(12))
+    whole = [trained.replayed(one.context.subgraph.ids, one.context.target) for one in explanations]
+    right = [(answer > 0) == one.context.label for answer, one in zip(whole, explanations, strict=True)]
     assert np.mean(right) > 0.6
     metrics = [
         "fidelity_drop",
@@ -141,21 +155,53 @@ def test_all_metrics_of_the_original_protocol(trained: TGN) -> None:
         "cohesiveness",
         "robust_delta@0.3",
     ]
-    table = ex.collect(model, explanations, levels=LEVELS, metrics=metrics, robust_samples=4)
+    table = ex.collect(trained, explanations, sparsity_levels=LEVELS, metrics=metrics, robust_samples=4)
     found = ex.evaluate(table, explainer="occlusion", metrics=metrics)
-    assert not [note for note in table.notes if "different answers" in note]
-    names = {level.name for level in found["fidelity_drop@0.3"].levels}
-    assert "random explainer" in names
-    assert found["fidelity_drop@0.3"].interpretation
-    means = ex.compare(table, "fidelity_drop@0.3").means
-    assert means["occlusion"] > means["random explainer"]
+    assert "answers-do-not-repeat" not in {each.check for each in found.findings}
+    assert "random explainer" in {reference.name for reference in found["fidelity_drop@0.3"].references}
+    compared = ex.compare(table, "fidelity_drop@0.3")
+    assert compared["occlusion"].mean > compared["random explainer"].mean
     assert found["robust_delta@0.3"].n == 12
     assert found["cohesiveness@0.3"].n >= 9  # of at least two events
     for name in ("fidelity_drop", "fidelity_keep", "fidelity_tempme", "cohesiveness"):
         assert [key for key in found if key.startswith(f"{name}@")] == [f"{name}@{level:g}" for level in LEVELS]
     assert {"acc_auc", "fidelity_best"} <= {*found}
-    theirs = ex.collect(model, explanations, levels=LEVELS, convention="time_to_explain", table=None)
-    assert ex.evaluate(theirs, explainer="occlusion", convention="time_to_explain")["fidelity_drop@0.3"].n == 12
+    for protocol in ("time_to_explain", "time_to_explain_reference"):
+        theirs = ex.evaluate(trained, explanations, explainer="occlusion", protocol=protocol, sparsity_levels=LEVELS)
+        assert theirs["fidelity_drop@0.3"].n == 12
+
+
+KILLED = """
+import os, signal
+from tests.explanation import test_tgn as tgn
+model = tgn.made()
+def killed(stage, done, total):
+    if done == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+tgn.ex.collect(model, tgn.explained(model, range(8)), path="answers.jsonl", progress=killed)
+"""
+
+
+def test_a_killed_run_resumes_with_the_same_bits(tmp_path: Path) -> None:
+    model = made()
+    explanations = explained(model, range(8))
+    whole = ex.collect(model, explanations, path=tmp_path / "whole.jsonl")
+    root = str(Path(__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
+    ended = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, env=environment, check=False)
+    assert ended.returncode == -9
+    finished = len(ex.read_table(tmp_path / "answers.jsonl"))
+    assert 4 <= finished <= 5
+    asked: list[int] = []
+    replayed = model.replayed
+    model.replayed = lambda kept, target: asked.append(1) or replayed(kept, target)  # type: ignore[method-assign,func-returns-value]
+    resumed = ex.collect(model, explanations, path=tmp_path / "answers.jsonl")
+    assert 0 < len(asked) < whole.masks * 5 / 8 + 8  # only the events that were not finished
+    for one, other in zip(whole, resumed, strict=True):
+        assert one.outputs.tobytes() == other.outputs.tobytes()
+    first, second = (ex.evaluate(table, explainer="occlusion", metrics="all") for table in (whole, resumed))
+    assert [*first] == [*second]
+    assert all(np.array_equal(first[key].value, second[key].value, equal_nan=True) for key in first)
 
 
 def test_reaching_events_by_hand() -> None:
