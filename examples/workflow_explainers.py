@@ -7,7 +7,6 @@ python examples/workflow_explainers.py
 from __future__ import annotations
 
 import sys
-from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +21,7 @@ from torch_geometric.utils import barabasi_albert_graph, to_undirected
 from graphgauge import explanation
 
 LEVEL = 0.2
-METRICS = [f"{name}@{LEVEL}" for name in ("fidelity_drop", "robust_delta")] + ["truth_auc"]
+METRICS = [f"{name}@{LEVEL}" for name in ("fidelity_drop.signed", "robust_delta")] + ["truth_auc"]
 
 
 class Task(NamedTuple):
@@ -194,11 +193,12 @@ def explainers(task: Task) -> dict[str, Explainer]:
     config = {"mode": "multiclass_classification", "task_level": task.level, "return_type": "raw"}
 
     def made(algorithm: Any, kind: str = "model") -> Explainer:
-        # A copy each: GNNExplainer leaves parameters in the layers, which hide the masks of Captum.
-        network = deepcopy(task.network)
-        return Explainer(network, algorithm, explanation_type=kind, edge_mask_type="object", model_config=config)
+        return Explainer(task.network, algorithm, explanation_type=kind, edge_mask_type="object", model_config=config)
 
-    found = {"GNNExplainer": made(GNNExplainer(epochs=60)), "Saliency": made(CaptumExplainer("Saliency"))}
+    found = {
+        "GNNExplainer": made(GNNExplainer(epochs=60)),
+        "IntegratedGradients": made(CaptumExplainer("IntegratedGradients")),
+    }
     if task.level != "edge":
         found["PGExplainer"] = made(PGExplainer(epochs=20, lr=0.003), "phenomenon")
         trained(found["PGExplainer"], task)
@@ -222,13 +222,11 @@ def trained(explainer: Explainer, task: Task, epochs: int = 20) -> None:
             explainer.algorithm.train(epoch, explainer.model, x, edge_index, target=labels, index=index)
 
 
-def judged(task: Task, masking: str = "remove") -> tuple[explanation.AnswerTable, dict[str, Any]]:
-    # begin
+def judged(task: Task) -> tuple[explanation.AnswerTable, dict[str, Any]]:
     named = explainers(task)
-    model = explanation.PyGModel(task.network, task=task.level, masking=masking)
-    said = explanation.explain_pyg(
-        named, task.data, task.targets, model=model, truth=task.truth, target_type=task.target_type
-    )
+    # begin
+    model = explanation.PyGModel(task.network, task.data, task=task.level, target_type=task.target_type)
+    said = explanation.explain_pyg(named, model, task.targets, truth=task.truth)
     table = explanation.collect(model, said, metrics=METRICS, random=10)
     found = {name: explanation.evaluate(table, explainer=name, metrics=METRICS) for name in named}
     for metric in METRICS[:2]:
@@ -240,33 +238,22 @@ def judged(task: Task, masking: str = "remove") -> tuple[explanation.AnswerTable
 TASKS = {"node": nodes, "graph": graphs, "link": pairs, "hetero": typed}
 
 
-def written(table: Any, found: dict[str, Any]) -> str:
+def written(table: explanation.AnswerTable, found: dict[str, Any]) -> str:
     """A table of the explainers in Markdown."""
-    drop, robust = METRICS[:2]
-    columns = (
-        "explainer",
-        "`fidelity_drop`, signed",
-        "against random",
-        "`robust_delta`",
-        "`truth_auc`",
-    )
+    drop, robust, truth = METRICS
+    against = explanation.compare(table, drop, baseline="random explainer")
+    means = {metric: explanation.compare(table, metric) for metric in (drop, robust)}
+    columns = ("explainer", "drop, signed", "less random's", "p", "`robust_delta`", "`truth_auc`")
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    for each, result in found.items():
-        signed, gain = result[f"fidelity_drop.signed@{LEVEL}"].value, result[drop].interpretation
-        verdict, _, numbers = gain.partition(" (")
-        numbers = numbers.split(", ")
+    for name, result in found.items():
+        pair = against[name, "random explainer"]
+        low, high = pair.interval.low, pair.interval.high
         lines.append(
-            f"| {each} | {signed:.3f} | {verdict.replace(' than the random explainer', '')}: {numbers[0]}, "
-            f"{numbers[1]}, {numbers[2]} | {result[robust].value:.3f} | "
-            f"{result['truth_auc'].value:.3f} |"
+            f"| {name} | {result[drop].value:.3f} | {pair.difference:+.3f} [{low:.3f}, {high:.3f}] | {pair.p_holm:.2g} "
+            f"| {result[robust].value:.3f} | {result[truth].value:.3f} |"
         )
-    blind = [
-        level.value
-        for level in next(iter(found.values()))[f"fidelity_drop.signed@{LEVEL}"].levels
-        if level.name == "random explainer"
-    ]
-    robust_at_random = explanation.compare(table, robust).means["random explainer"]
-    lines.append(f"| random explainer | {blind[0]:.3f} | – | {robust_at_random:.3f} | 0.500 |")
+    drop_at_random, robust_at_random = (each["random explainer"].mean for each in means.values())
+    lines.append(f"| random explainer | {drop_at_random:.3f} | – | – | {robust_at_random:.3f} | 0.500 |")
     return "\n".join([*lines, "", f"{len(table)} events.", ""])
 
 
