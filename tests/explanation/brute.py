@@ -72,14 +72,13 @@ def units(subgraph: Subgraph) -> list[list[int]]:
 
 
 def order(explanation: Explanation, by: str = "value") -> list[list[int]]:
-    """Units from the most important: ties by (time, source, target), nodes by id; then by the edge's features."""
+    """Units from the most important: ties by (time, source, target), nodes by id; then by the edge's number."""
     subgraph = explanation.context.subgraph
 
     def place(edge: int) -> tuple[Any, ...]:
         candidate = subgraph.candidates[edge]
         u, v = (subgraph.nodes[end] for end in subgraph.edge_index[:, candidate])
-        features = () if subgraph.edge_features is None else tuple(subgraph.edge_features[candidate])
-        return (0 if subgraph.times is None else subgraph.times[candidate], u, v, features)
+        return (0 if subgraph.times is None else subgraph.times[candidate], u, v, candidate)
 
     def importance(unit: list[int]) -> float:
         values = [float(explanation.importance[edge]) for edge in unit]
@@ -89,7 +88,7 @@ def order(explanation: Explanation, by: str = "value") -> list[list[int]]:
 
 
 def count(share: float, n: int) -> int:
-    return 0 if share == 0 else max(1, min(n, math.floor(share * n + 0.5 + 1e-9)))
+    return 0 if share == 0 else max(1, min(n, round(share * n)))
 
 
 def of_event(
@@ -146,14 +145,20 @@ def of_event(
     drops = [found[f"fidelity_drop@{level}"] for level in levels]
     found["fidelity_best"] = max(drops)
     found["fidelity_best.k"] = count(levels[drops.index(max(drops))], n) / n
-    same = []
-    for i in range(points):
-        share = cap * i / (points - 1)
-        same.append(float(label(top(count(share, n))) == predicted))
     step = cap / (points - 1)
-    found["acc_auc"] = sum(step * (a + b) / 2 for a, b in pairwise(same)) / cap
+    shares = [float(share) for share in np.linspace(0, cap, points)]
+    for key, masks in (
+        ("acc_auc", [top(count(share, n)) for share in shares]),
+        ("acc_auc.drop", [everything - top(count(share, n)) for share in shares]),
+        ("acc_auc.complement", [top(count(1 - share, n)) for share in shares]),
+    ):
+        same = [float(label(mask) == predicted) for mask in masks]
+        found[key] = sum(step * (a + b) / 2 for a, b in pairwise(same)) / cap
+    keeps = [found[f"fidelity_keep@{level}"] for level in levels]
+    found["fidelity_best_keep"] = min(keeps)
+    found["fidelity_best_keep.k"] = count(levels[keeps.index(min(keeps))], n) / n
     for key, heights in (("necessity_auc", "drop"), ("sufficiency_auc", "keep")):
-        curve = {count(level, n): found[f"fidelity_{heights}@{level}"] for level in levels}
+        curve = {count(level, n): found[f"fidelity_{heights}.signed@{level}"] for level in levels}
         x = sorted(curve)
         if len(x) < 2:
             found[key] = math.nan
@@ -212,10 +217,8 @@ def random_event(
     candidates = rng.permutation(count)[: max(1, count - int(rng.integers(0, 3)))] if count else None
     size = 0 if candidates is None else len(candidates)
     units = rng.integers(0, 4, size) if size and rng.random() < 0.3 else None
-    features = rng.random((count, 2))
-    subgraph = Subgraph(
-        pairs, rng.permutation(50)[:nodes], times, edge_features=features, candidates=candidates, units=units
-    )
+    rng.random((count, 2))
+    subgraph = Subgraph(pairs, rng.permutation(50)[:nodes], times, candidates=candidates, units=units)
     label = int(rng.integers(2)) if rng.random() < 0.5 else None
     return Context(subgraph, target=int(rng.integers(nodes)), event=event, label=label, truth=rng.random(size) < 0.4)
 

@@ -12,7 +12,7 @@ from tests.explanation.brute import Weighted, random_explanations
 from tests.explanation.original import COMMIT, FILE, LEVELS, case, parts
 
 from graphgauge import explanation as ex
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 
 STORED = json.loads(FILE.read_text())
 
@@ -25,21 +25,24 @@ def test_the_stored_cases_are_those_of_the_named_commit() -> None:
         assert {name: STORED["cases"][seed][name] for name in drawn} == drawn
 
 
+def key_of(stored: str) -> str:
+    """A key of the stored values as ours: `fidelity_best keep.best_s` is `fidelity_best_keep.k`."""
+    name, _, rest = stored.partition(" ")
+    mode, _, part = rest.partition(".")
+    return name + ("_keep" if mode == "keep" else "") + (".k" if part else "")
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_time_to_explain(seed: int) -> None:
     given = STORED["cases"][seed]
     model, result, context = parts(given)
     explanation = ex.from_result(result, context, src=given["src"], dst=given["dst"], time=given["time"])
-    table = ex.collect(model, [explanation], levels=LEVELS, convention="time_to_explain")
-    found = ex.evaluate(table, convention="time_to_explain")
-    kept = ex.evaluate(table, convention="time_to_explain", options={"fidelity_best": {"mode": "keep"}})
+    found = ex.evaluate(model, [explanation], sparsity_levels=LEVELS, protocol="time_to_explain")
+    assert found.options["protocol"] == "time_to_explain"
     for key, value in given["values"].items():
-        name, _, rest = key.partition(" ")
-        mode, _, part = rest.partition(".")
-        whole = f"{name}.{part}" if part else name
-        ours = (kept if mode == "keep" else found)[whole]
+        ours = found[key_of(key)]
         assert ours.value == pytest.approx(value, rel=1e-12, abs=1e-12), key
-        if name.startswith("fidelity"):
+        if key.startswith("fidelity"):
             assert ours.direction in ("higher", "none")
 
 
@@ -62,7 +65,7 @@ def test_results_as_that_library_returns_them() -> None:
     assert subgraph.nodes[subgraph.edge_index].T.tolist() == [list(pair) for pair in ends]
     with pytest.raises(InputError, match="has no context with a subgraph"):
         ex.from_result(result)
-    assert ex.collect(model, [explanation], convention="time_to_explain").masks > 2
+    assert ex.evaluate(model, [explanation], protocol="time_to_explain")["acc_auc"].defined
 
 
 def test_selected_events_rank_first_in_their_own_order() -> None:
@@ -77,30 +80,120 @@ def test_selected_events_rank_first_in_their_own_order() -> None:
     assert np.argsort(-found.importance).tolist() == [3, 1, 0, 2]
 
 
-def test_the_convention_fixes_how_edges_are_ranked() -> None:
-    for wrong in ({"ties": "average"}, {"by": "abs"}, {"normalize": "minmax"}):
-        with pytest.raises(OptionError, match="ranks by value, and ties by position"):
-            ex.collect(Weighted(0), random_explanations(0, 1), convention="time_to_explain", **wrong)
+def test_the_protocol_fixes_how_edges_are_ranked_and_scored() -> None:
+    said = random_explanations(0, 3)
+    for wrong in ({"ties": "average"}, {"score": "label"}, {"metrics": ["acc_auc"]}):
+        with pytest.raises(OptionError, match="and the protocol time_to_explain has"):
+            ex.evaluate(Weighted(0), said, protocol="time_to_explain", **wrong)
+    table = ex.collect(Weighted(0), said)
+    with pytest.raises(OptionError, match="ties='position' is an option of asking.*with ties='fixed'"):
+        ex.evaluate(table, protocol="time_to_explain")
+    joined = next(seed for seed in range(20) if any(_joins(one) for one in random_explanations(seed, 6)))
+    with pytest.raises(InputError, match="masks edges together.*units=.edges."):
+        ex.evaluate(Weighted(0), random_explanations(joined, 6), protocol="time_to_explain")
+
+
+def _joins(one: ex.Explanation) -> bool:
+    return one.context.subgraph.unit_count < len(one.context.subgraph)
+
+
+class Sum:
+    """One probability, a sum over kept edges."""
+
+    model_output = "probability"
+
+    def __init__(self, weights: Any, bias: float) -> None:
+        self._weights, self._bias = np.asarray(weights), bias
+
+    def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
+        return self._bias + masks @ self._weights
+
+
+def test_the_document_by_hand() -> None:
+    """Ten edges of decreasing importance; p = .1 + .08 k, or 1 − p where that is larger; the label is 1 from k = 5 on."""
+    subgraph = ex.Subgraph([range(10), range(1, 11)], times=range(10))
+    one = ex.Explanation(ex.Context(subgraph, event=0), np.arange(10, 0, -1))
+    levels = (0.1, 0.25, 0.5)
+    found = ex.evaluate(
+        Sum(np.full(10, 0.08), 0.1), [one], sparsity_levels=levels, protocol="time_to_explain_reference"
+    )
+
+    def f(edges: int) -> float:
+        return max(0.1 + 0.08 * edges, 0.9 - 0.08 * edges)
+
+    counts = [1, 2, 5]  # 2.5 is rounded to 2, as Python rounds
+    drops, keeps = ([abs(f(10) - f(each)) for each in (10 - c for c in counts)], [abs(f(10) - f(c)) for c in counts])
+    for level, drop, keep, count in zip(levels, drops, keeps, counts, strict=True):
+        assert found[f"fidelity_drop@{level}"].value == pytest.approx(drop)
+        assert found[f"fidelity_keep@{level}"].value == pytest.approx(keep)
+        assert found[f"fidelity_keep@{level}"].direction == "higher"
+        assert found[f"fidelity_tempme@{level}"].value == pytest.approx(f(count) - f(10))  # f(G) ≥ 0.5: label 1
+    assert found["fidelity_best"].value == pytest.approx(max(drops))
+    assert found["fidelity_best.k"].value == levels[int(np.argmax(drops))]
+    assert found["fidelity_best_keep"].value == pytest.approx(max(keeps))
+    assert found["fidelity_best_keep.k"].value == levels[int(np.argmax(keeps))]
+    kept = [round((1 - share) * 10) for share in np.linspace(0, 0.3, 16)]
+    assert found["acc_auc.complement"].value == 1.0 == float(np.mean([each >= 5 for each in kept]))
+    assert found["cohesiveness@0.25"].value == pytest.approx(np.cos(1 / 9))
+
+
+def test_three_readings_of_one_table() -> None:
+    """The document's example of how far readings differ: the sweep, the best of keep, the score."""
+    said = random_explanations(8, 12)
+    separate = [
+        ex.Explanation(
+            ex.Context(
+                ex.Subgraph(
+                    one.context.subgraph.edge_index,
+                    one.context.subgraph.nodes,
+                    one.context.subgraph.times,
+                    units="edges",
+                ),
+                event=one.context.event,
+            ),
+            np.arange(one.context.subgraph.edges) % 3,
+        )
+        for one in said
+    ]
+    table = ex.collect(Weighted(8), separate, metrics="all", ties="position")
+    ours = ex.evaluate(table, metrics="all")
+    library = ex.evaluate(table, protocol="time_to_explain")
+    document = ex.evaluate(table, protocol="time_to_explain_reference")
+    assert document["acc_auc.complement"].value == ours["acc_auc.complement"].value != ours["acc_auc"].value
+    assert ours["fidelity_best_keep"].value <= document["fidelity_best_keep"].value
+    assert library["fidelity_keep@0.1"].value != document["fidelity_keep@0.1"].value != ours["fidelity_keep@0.1"].value
 
 
 @pytest.mark.parametrize("call", [ex.collect, ex.evaluate])
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("sparsity_levels", "levels="),
-        ("result_as_logit", "model_output="),
-        ("num_points", '"points": 16'),
-        ("tie_break", "position"),
-        ("no_such_option", "help"),
-    ],
-)
-def test_original_names_are_answered_with_those_of_today(call: Any, name: str, hint: str) -> None:
-    with pytest.raises(OptionError, match=f"there is no option {name}") as caught:
-        call(Weighted(0), random_explanations(0, 1), **{name: [0.1]})
-    assert hint in str(caught.value)
+def test_options_of_the_original_protocol_are_taken(call: Any) -> None:
+    class Silent(Weighted):
+        model_output = None  # type: ignore[assignment]
+
+        def predict(self, *given: Any) -> Any:
+            self.model_output = "logit"
+            answer = super().predict(*given)
+            self.model_output = None
+            return answer
+
+    options: dict[str, Any] = {"sparsity_levels": 0.25, "topk": 3, "by": "abs", "normalize": "minmax"}
+    said = random_explanations(0, 3)
+    found = call(Silent(0), said, result_as_logit=True, **options)
+    table = found if call is ex.collect else None
+    if table is not None:
+        assert table.settings.grid == ("0.25", "k=3")
+        assert table.settings.model_output == "logit"
+        found = ex.evaluate(table)
+    plain = ex.evaluate(ex.collect(Weighted(0), said, **(options | {"normalize": "none"})))
+    assert found.to_flat() == plain.to_flat()
+    with pytest.raises(OptionError, match="unknown normalize"):
+        call(Weighted(0), said, normalize="z")
+    with pytest.raises(OptionError, match="result_as_logit"):
+        call(Weighted(0), said, result_as_logit=False, model_output="logit")
 
 
-def test_tables_without_the_masks_of_a_library_are_refused() -> None:
-    table = ex.collect(Weighted(2), random_explanations(2, 4))
-    with pytest.raises(InputError, match=r'masks of time_to_explain\. Collect with convention="time_to_explain"'):
-        ex.evaluate(table, convention="time_to_explain")
+@pytest.mark.parametrize("name", ["fidelity_minus", "fidelity_minus@0.1", "pos_fidelity", "best"])
+def test_names_of_other_libraries_are_answered(name: str) -> None:
+    model = Weighted(0)
+    with pytest.raises(UnknownNameError, match="fidelity_drop|label_flip_drop|fidelity_best"):
+        ex.evaluate(model, random_explanations(0, 2), metrics=[name])
+    assert model.rows == 0

@@ -12,15 +12,15 @@ from tests.explanation.brute import Weighted
 
 from graphgauge import explanation as ex
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.explanation.masks import Level, Settings, cut, random_rankings, rankings, tied_share, unit_importance
+from graphgauge.explanation.masks import Level, Settings, counted, random_places, rankings, unit_importance
 
 PATH = [[0, 1, 2], [1, 2, 3]]
 
 
 def ranked(explanation: ex.Explanation, **settings: Any) -> list[int]:
     """Candidates from the most important, as masks would take them."""
-    chosen = Settings("logit", **settings)
-    values = unit_importance(explanation, chosen)
+    chosen = Settings(model_output="logit", **settings)
+    values = unit_importance(explanation, chosen.by)
     (ranking,) = rankings(explanation, values, chosen)
     return np.argsort(ranking[explanation.context.subgraph.unit_of], kind="stable").tolist()
 
@@ -41,11 +41,11 @@ def ranked(explanation: ex.Explanation, **settings: Any) -> list[int]:
         ({"edge_index": PATH, "candidates": [0, 3]}, "there is no edge 3"),
         ({"edge_index": PATH, "candidates": [1, 1]}, "listed twice"),
         ({"edge_index": PATH, "units": [0, 1]}, "2 ids for 3 candidate edges"),
-        ({"edge_index": PATH, "edge_features": np.zeros((2, 1))}, "one row per edge"),
-        ({"edge_index": PATH, "node_features": np.zeros(4)}, "one row per node"),
-        ({"edge_index": PATH, "node_features": [[1], [2, 3]]}, "node_features: rows of different lengths"),
+        ({"edge_index": PATH, "ids": [0, 1]}, "2 ids for 3 candidate edges"),
+        ({"edge_index": PATH, "ids": [0.5, 1, 2]}, "ids: expected whole numbers"),
+        ({"edge_index": PATH, "masked": "features"}, "candidates: are missing. Number the features"),
+        ({"edge_index": PATH, "masked": "nodes", "candidates": [4]}, "there is no node 4 among 4"),
         ({"edge_index": PATH, "times": np.ma.masked_equal([1.0, 2.0, 3.0], 2)}, "times: found a masked array"),
-        ({"edge_index": PATH, "edge_features": np.ma.masked_equal([[1], [2], [3]], 2)}, "found a masked array"),
         ({"edge_index": PATH, "candidates": [[0]]}, "candidates: expected one number per edge"),
     ],
 )
@@ -62,50 +62,33 @@ def test_inputs_are_copied_from_and_cannot_be_written_to() -> None:
         subgraph.times[0] = 9
 
 
-@pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize(
-    "field",
-    [
-        "edge_index",
-        "nodes",
-        "times",
-        "node_features",
-        "edge_features",
-        "units",
-        "candidates",
-        "node_inputs",
-        "edge_inputs",
-        "target",
-        "truth",
-        "importance",
-    ],
+    "field", ["edge_index", "nodes", "times", "units", "ids", "candidates", "target", "truth", "importance"]
 )
-def test_a_buffer_can_be_used_again(field: str, large: bool) -> None:
+def test_a_buffer_can_be_used_again(field: str) -> None:
     """The caller fills one array again and again; earlier events keep what they were given."""
-    edges = 20_000 if large else 3
-    shapes = {"edge_index": (2, edges), "nodes": (edges,), "node_features": (edges, 2), "edge_features": (edges, 2)}
-    buffer = np.zeros(shapes.get(field, (edges,)), np.int64)
+    edges = 3
+    buffer = np.zeros((2, edges) if field == "edge_index" else edges, np.int64)
     if field in ("nodes", "candidates"):
         buffer += np.arange(edges)
     before = buffer.copy()
     ends = buffer if field == "edge_index" else np.zeros((2, edges), np.int64)
-    plain = ("nodes", "times", "node_features", "edge_features", "units", "candidates")
-    given: dict[str, Any] = {field: buffer} if field in plain else {}
-    given |= {field: {"a": buffer}} if field.endswith("_inputs") else {}
+    given: dict[str, Any] = {field: buffer} if field in ("nodes", "times", "units", "ids", "candidates") else {}
     subgraph = ex.Subgraph(ends, **{"nodes": np.arange(edges)} | given)
     context = ex.Context(subgraph, target={"at": [buffer]}, truth=buffer if field == "truth" else None)
     importance = ex.Explanation(context, buffer if field == "importance" else np.zeros(edges)).importance
     buffer += 1
     kept = {"target": context.target["at"][0], "truth": context.truth, "importance": importance}
-    found = kept[field] if field in kept else getattr(subgraph, field)
-    np.testing.assert_array_equal(found["a"] if field.endswith("_inputs") else found, before)
+    np.testing.assert_array_equal(kept[field] if field in kept else getattr(subgraph, field), before)
 
 
-def test_events_share_a_large_array() -> None:
-    features = np.random.default_rng(0).random((10_000, 2))
-    one, other = (ex.Subgraph(np.zeros((2, 1), np.int64), np.arange(10_000), node_features=features) for _ in "ab")
-    assert np.shares_memory(one.node_features, other.node_features)
-    assert not np.shares_memory(one.node_features, features)
+def test_the_number_of_a_candidate_in_the_data() -> None:
+    assert ex.Subgraph(PATH, candidates=[2, 0]).ids.tolist() == [2, 0]
+    assert ex.Subgraph(PATH, candidates=[2, 0], ids=[7, 5]).ids.tolist() == [7, 5]
+    features = ex.Subgraph(PATH, candidates=[4, 9], masked="features")
+    assert (len(features), features.ids.tolist(), features.unit_count) == (2, [4, 9], 2)
+    assert features.edge_masks(np.array([[False, True]])).all()
+    assert len(ex.Subgraph(PATH, masked="nodes")) == 4
 
 
 def test_importance_of_the_wrong_length_says_whose() -> None:
@@ -229,23 +212,20 @@ def test_ties_go_by_time_then_source_then_target_by_id() -> None:
 
 def test_the_order_of_edges_and_the_numbers_of_nodes_decide_nothing() -> None:
     rng = np.random.default_rng(0)
-    ends, times = rng.integers(0, 5, (2, 12)), rng.integers(0, 3, 12)
-    features = rng.random((12, 1))
+    ends, times, numbers = rng.integers(0, 5, (2, 12)), rng.integers(0, 3, 12), rng.permutation(30)[:12]
     importance = rng.integers(0, 2, 12)
     edges, nodes = rng.permutation(12), rng.permutation(5)
-    one = ex.Subgraph(ends, np.arange(5), times, edge_features=features)
-    other = ex.Subgraph(np.argsort(nodes)[ends[:, edges]], nodes, times[edges], edge_features=features[edges])
+    one = ex.Subgraph(ends, np.arange(5), times, ids=numbers)
+    other = ex.Subgraph(np.argsort(nodes)[ends[:, edges]], nodes, times[edges], ids=numbers[edges])
     first = ranked(ex.Explanation(ex.Context(one), importance))
     second = ranked(ex.Explanation(ex.Context(other), importance[edges]))
-    values = unit_importance(ex.Explanation(ex.Context(one), importance), Settings("logit"))
-    assert tied_share(values) > 0.5
     assert [set(one.unit_of[[edge]]) for edge in first] == [set(one.unit_of[[edges[edge]]]) for edge in second]
 
 
 def test_the_importance_of_a_unit_has_the_same_bits_in_any_order_of_its_edges() -> None:
     subgraph = ex.Subgraph(PATH, units=[0, 0, 0])
     found = {
-        float(unit_importance(ex.Explanation(ex.Context(subgraph), values), Settings("logit"))[0])
+        float(unit_importance(ex.Explanation(ex.Context(subgraph), values), "value")[0])
         for values in permutations((0.1, 0.2, 0.3))
     }
     assert len(found) == 1
@@ -254,35 +234,26 @@ def test_the_importance_of_a_unit_has_the_same_bits_in_any_order_of_its_edges() 
 def test_random_orders_belong_to_the_event_and_the_seed() -> None:
     subgraph = ex.Subgraph([range(40), range(1, 41)])
     drawn = {
-        (event, seed): np.array(random_rankings(subgraph, event, Settings("logit", seed=seed, random=2))).tobytes()
+        (event, seed): random_places(subgraph, event, seed, "random", 2).tobytes()
         for event in ("a", "b")
         for seed in (0, 1)
     }
     assert len(set(drawn.values())) == 4
-    again = random_rankings(subgraph, "a", Settings("logit", seed=1, random=2))
-    assert np.array(again).tobytes() == drawn["a", 1]
-    assert not np.array_equal(*again)
+    again = random_places(subgraph, "a", 1, "random", 3)
+    assert again[:2].tobytes() == drawn["a", 1]  # more orders are added to the first
+    assert not np.array_equal(*again[:2])
+    assert sorted(again[2]) == list(range(40))
 
 
-def test_ranking_by_size_and_after_normalisation() -> None:
+def test_ranking_by_size() -> None:
     explanation = ex.Explanation(ex.Context(ex.Subgraph(PATH)), [-3, 1, 2])
     assert ranked(explanation) == [2, 1, 0]
     assert ranked(explanation, by="abs") == [0, 2, 1]
-    assert ranked(explanation, normalize="minmax") == [2, 1, 0]
-    assert ranked(ex.Explanation(ex.Context(ex.Subgraph(PATH)), [5, 5, 5]), normalize="minmax") == [0, 1, 2]
 
 
-def test_infinite_importances_rank_and_are_not_normalised() -> None:
+def test_infinite_importances_rank() -> None:
     explanation = ex.Explanation(ex.Context(ex.Subgraph(PATH)), [-np.inf, 1, np.inf])
     assert ranked(explanation) == [2, 1, 0]
-    largest = np.finfo(float).max
-    assert ranked(ex.Explanation(ex.Context(ex.Subgraph(PATH)), [-largest, 0, largest]), normalize="minmax") == [
-        2,
-        1,
-        0,
-    ]
-    with pytest.raises(InputError, match="infinite values cannot be normalised"):
-        ranked(explanation, normalize="minmax")
     both = ex.Explanation(ex.Context(ex.Subgraph([[0, 1], [1, 0]])), [np.inf, -np.inf])
     with pytest.raises(InputError, match="∞ and −∞"):
         ranked(both)
@@ -294,23 +265,26 @@ def test_infinite_importances_rank_and_are_not_normalised() -> None:
         (0.29, 100, 29),
         (0.05, 10, 1),
         (0.15, 10, 2),
-        (0.25, 10, 3),
+        (0.25, 10, 2),
+        (0.5, 5, 2),
+        (0.35, 10, 4),
         (0.001, 10, 1),
         (1.0, 7, 7),
         (0.0, 7, 0),
         (0.3, 0, 0),
     ],
 )
-def test_counts_round_half_up_and_stay_within_the_edges(share: float, units: int, count: int) -> None:
-    assert cut(share, units) == count
+def test_counts_round_as_python_does_and_stay_within_the_edges(share: float, units: int, count: int) -> None:
+    assert counted(share, units) == count == Level(share).count(units)
+    assert count == (min(max(round(share * units), share > 0), units))
 
 
 def test_levels_have_one_spelling() -> None:
     assert Level("0.10") == Level(0.1) == "0.1"
     assert Level("k=05") == "k=5"
-    assert Level("k=5").of(3) == 3
+    assert Level("k=5").count(3) == 3
     assert Level("0.0") == Level(-0.0) == "0"
-    assert Level(0).of(7) == Level("k=0").of(7) == 0
+    assert Level(0).count(7) == Level("k=0").count(7) == 0
     for wrong in ("-0.1", "1.5", "k=-1", "k=x", "nan", "many"):
         with pytest.raises(ValueError):  # noqa: PT011
             Level(wrong)
@@ -319,24 +293,31 @@ def test_levels_have_one_spelling() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"levels": (-0.1,)},
-        {"levels": (1.2,)},
+        {"sparsity_levels": (-0.1,)},
+        {"sparsity_levels": (1.2,)},
         {"topk": -1},
         {"topk": [2.5]},
-        {"levels": (), "topk": ()},
+        {"sparsity_levels": (), "topk": ()},
         {"by": "size"},
         {"normalize": "z"},
         {"ties": "first"},
         {"random": -1},
+        {"random": True},
         {"seed": -1},
+        {"seed": 0.5},
         {"model_output": "score"},
-        {"model_output": None},
-        {"asked": ("all",)},
+        {"acc_cap": 0},
+        {"acc_cap": 1.5},
+        {"acc_points": 1},
+        {"robust_samples": 0},
+        {"robust_drop": "half"},
     ],
 )
 def test_settings_that_cannot_be(options: dict[str, Any]) -> None:
+    model = Weighted(0)
     with pytest.raises(OptionError):
-        Settings(**{"model_output": "logit", **options})
+        ex.collect(model, [ex.Explanation(ex.Context(ex.Subgraph(PATH)), [1, 2, 3])], **options)
+    assert model.rows == 0
 
 
 # ------------------------------------------------------------------------------------------------ grouping

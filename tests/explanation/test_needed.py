@@ -12,14 +12,19 @@ from tests.explanation.brute import Weighted, random_explanations
 
 from graphgauge import explanation as ex
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.explanation.needed import MASKS
-from graphgauge.old.core.metric import metrics as registered
+from graphgauge.core.registry import metrics as registered
+from graphgauge.explanation.declared import MASKS
 
 EDGES = ["truth_auc", "truth_precision@0.2", "truth_recall@k=2", "cohesiveness@0.3", "sparsity@0.1", "elapsed"]
 
 
-def test_masks_are_declared_for_metrics_that_exist() -> None:
-    assert {*MASKS} <= {entry.name for entry in registered("explanation")}
+def test_masks_are_declared_for_all_metrics() -> None:
+    assert {*MASKS} == {entry.name for entry in registered("explanation")}
+    assert all(bool(masks) == (not {"answers", "robust"}.isdisjoint(entry.needs)) for entry, masks in declared())
+
+
+def declared() -> Any:
+    return ((entry, MASKS[entry.name]) for entry in registered("explanation"))
 
 
 @pytest.mark.parametrize("entry", registered("explanation"), ids=lambda entry: entry.name)
@@ -30,14 +35,14 @@ def test_each_metric_has_all_masks_that_it_needs(entry: Any) -> None:
         *(ex.Explanation(one.context, -one.importance, "one", seed=1) for one in random_explanations(1, 6)),
     ]
     every = [each.key for each in registered("explanation")]
-    asked: dict[str, Any] = {"levels": (0.2, 0.5), "random": 2}
+    asked: dict[str, Any] = {"sparsity_levels": (0.2, 0.5), "random": 2}
     whole = ex.evaluate(ex.collect(Weighted(1), said, metrics=every, **asked), metrics=[entry.key])
     model = Weighted(1)
     alone = ex.evaluate(model, said, metrics=[entry.key], **asked)
-    assert (model.rows == 0) == (entry.name not in MASKS)
+    assert (model.rows == 0) == (not MASKS[entry.name])
     for key, result in alone.items():
         assert result.value == pytest.approx(whole[key].value, nan_ok=True)
-        assert [level.value for level in result.levels] == [level.value for level in whole[key].levels]
+        assert [each.value for each in result.references] == [each.value for each in whole[key].references]
 
 
 def test_metrics_of_edges_need_no_model() -> None:
@@ -64,7 +69,7 @@ def test_a_table_without_answers_is_a_table(tmp_path: Path) -> None:
 def test_named_levels_are_the_levels() -> None:
     model = Weighted(3)
     found = ex.evaluate(model, random_explanations(3, 5), metrics=["fidelity_drop@0.37", "label_flip_drop@k=3"])
-    assert {*found} == {"fidelity_drop@0.37", "fidelity_drop.signed@0.37", "label_flip_drop@k=3"}
+    assert {*found} == {"fidelity_drop@0.37", "label_flip_drop@k=3"}
     assert model.rows < 5 * (2 + 4 * 2 + 1) + 1  # whole, empty, two counts of four orders, one for the check
     assert ex.evaluate(model, random_explanations(3, 5), metrics=["necessity_auc"]).options["levels"][0] == "0.05"
 
@@ -72,23 +77,24 @@ def test_named_levels_are_the_levels() -> None:
 def test_masks_that_were_not_asked_for_are_named() -> None:
     table = ex.collect(Weighted(3), random_explanations(3, 5), metrics=["fidelity_drop"])
     assert table.settings.asked == ("drop",)
-    assert "fidelity_keep@0.1" in ex.evaluate(table).skipped
-    with pytest.raises(InputError, match="the model was not asked to keep"):
+    assert {"sufficiency_auc", "acc_auc"} <= {*ex.evaluate(table).skipped}
+    with pytest.raises(InputError, match="the model was not asked about masks of the kind keep"):
         ex.evaluate(table, metrics=["fidelity_keep@0.1"])
-    with pytest.raises(InputError, match="the figure needs all levels dropped and kept"):
-        ex.evaluate(table).plot("never.svg")
+    with pytest.raises(OptionError, match="robust_drop@{level} needs robust"):
+        ex.evaluate(table, metrics=["robust_drop"])
 
 
 def test_no_random_explainer() -> None:
-    found = ex.evaluate(Weighted(3), random_explanations(3, 8), random=0)
-    assert [level.name for level in found["fidelity_drop@0.1"].levels] == ["empty explanation"]
-    assert found["fidelity_drop@0.1"].interpretation is None
+    found = ex.evaluate(Weighted(3), random_explanations(3, 8), random=0, metrics="all")
+    assert [each.name for each in found["fidelity_drop@0.1"].references] == ["empty explanation"]
+    assert found["fidelity_drop.signed@0.1"].interpretation is None
+    assert found["truth_precision@0.1"].interpretation is None
 
 
 def test_level_zero_is_nothing() -> None:
-    found = ex.evaluate(Weighted(3), random_explanations(3, 8), levels=(0, 0.5), topk=[0])
+    found = ex.evaluate(Weighted(3), random_explanations(3, 8), sparsity_levels=(0, 0.5), topk=[0], metrics="all")
     assert found["fidelity_drop@0"] == found["fidelity_drop@k=0"] == 0
-    assert found["fidelity_keep@0"].value == found["fidelity_keep@0"].levels[0].value  # the empty explanation
+    assert found["fidelity_keep@0"].value == found["fidelity_keep@0"].references[0].value  # the empty explanation
     assert not found["cohesiveness@0"].defined
 
 
@@ -125,22 +131,34 @@ def test_a_model_that_turns_random_is_noticed(after: int, how: str) -> None:
     model: Any = TurnsRandom(after)
     said = random_explanations(0, 20)
     table = ex.collect(OneByOne(model) if how == "one" else model, said, batch_edges=200)
-    (note,) = [note for note in table.notes if "different answers to the same input" in note]
-    assert "first noticed at event 'e" in note
-    if after > 5:
-        assert "'e0'" not in note
-    assert note in ex.evaluate(table).notes
+    apart = [event.apart > 1e-4 for event in table]
+    assert any(apart)
+    assert after <= 5 or not apart[0]
+    (finding,) = [each for each in ex.evaluate(table).findings if each.check == "answers-do-not-repeat"]
+    assert finding.evidence["events"] == sum(apart)
+    assert finding.severity == "error"
 
 
-def test_a_model_that_starts_to_depend_on_its_batch_is_noticed() -> None:
-    class Depends(Weighted):
-        def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> Any:
-            answers = super().predict(subgraph, target, masks)
-            return answers + (len(masks) if self.calls > 12 else 0) * np.array([0.1, 0])
+class Depends(Weighted):
+    """From the thirteenth call on its answers depend on how many there are."""
 
-    table = ex.collect(Depends(0), random_explanations(0, 20))
-    (note,) = [note for note in table.notes if "depend on the rest of the batch" in note]
-    assert "every mask was sent alone from there on" in note
+    def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> Any:
+        answers = super().predict(subgraph, target, masks)
+        return answers + (len(masks) if self.calls > 12 else 0) * np.array([0.1, 0])
+
+
+class OneMore(Weighted):
+    """What it answers when it is asked alone: two calls for each event before the seventh."""
+
+    def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> Any:
+        return super().predict(subgraph, target, masks) + (1 if self.calls > 12 else 0) * np.array([0.1, 0])
+
+
+def test_a_model_that_starts_to_depend_on_its_batch_is_asked_mask_by_mask() -> None:
+
+    found, expected = (ex.collect(each(0), random_explanations(0, 20)) for each in (Depends, OneMore))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one.outputs, other.outputs)
 
 
 # ------------------------------------------------------------------------------------- adding
@@ -161,38 +179,38 @@ def test_explainers_and_levels_are_added_without_asking_again(tmp_path: Path, wh
         given = {"table": table} if where == "table" and table is not None else {}
         return ex.collect(model, said, **path, **given, **options), model.rows
 
-    first, _ = collected(one, levels=(0.2,))
-    both, asked = collected(two, first, levels=(0.2,))
+    first, _ = collected(one, sparsity_levels=(0.2,))
+    both, asked = collected(two, first, sparsity_levels=(0.2,))
     assert both.explainers == ["one", "two"]
     assert asked == both.masks - first.masks + sum(
         len(a.masks) > len(b.masks) for a, b in zip(both, first, strict=True)
     )
-    wider, more = collected([*one, *two], both, levels=(0.2, 0.6), topk=[2], random=5)
+    wider, more = collected([*one, *two], both, sparsity_levels=(0.2, 0.6), topk=[2], random=5)
     assert more < wider.masks
-    expected = ex.collect(Weighted(5), [*one, *two], levels=(0.2, 0.6), topk=[2], random=5)
+    expected = ex.collect(Weighted(5), [*one, *two], sparsity_levels=(0.2, 0.6), topk=[2], random=5)
     for name in ("one", "two"):
         assert values(wider, name) == pytest.approx(values(expected, name), nan_ok=True)
-    assert collected([*one, *two], wider, levels=(0.2, 0.6), topk=[2], random=5)[1] == 0
+    assert collected([*one, *two], wider, sparsity_levels=(0.2, 0.6), topk=[2], random=5)[1] == 0
     if where == "path":
         again = ex.read_table(tmp_path / "run.jsonl")
         assert values(again, "two") == pytest.approx(values(expected, "two"), nan_ok=True)
         assert again.settings == expected.settings
     with pytest.raises(InputError, match=r"different settings: .*levels can be added, but not left out"):
-        collected(one, wider, levels=(0.2,))
+        collected(one, wider, sparsity_levels=(0.2,))
 
 
 def test_a_run_that_stops_while_levels_are_added_goes_on(tmp_path: Path) -> None:
     said, path = random_explanations(5, 6), tmp_path / "run.jsonl"
-    ex.collect(Weighted(5), said, levels=(0.2,), path=path)
+    ex.collect(Weighted(5), said, sparsity_levels=(0.2,), path=path)
     before = path.read_text()
-    ex.collect(Weighted(5), said, levels=(0.2, 0.5), path=path)
+    ex.collect(Weighted(5), said, sparsity_levels=(0.2, 0.5), path=path)
     lines = path.read_text()[len(before) :].splitlines(keepends=True)
     assert json.loads(lines[0])["settings"]["levels"] == [0.2, 0.5]
     path.write_text(before + "".join(lines[:3]) + lines[3][:40])
     model = Weighted(5)
-    table = ex.collect(model, said, levels=(0.2, 0.5), path=path)
+    table = ex.collect(model, said, sparsity_levels=(0.2, 0.5), path=path)
     assert 0 < model.rows < table.masks
-    assert values(table, "one") == values(ex.collect(Weighted(5), said, levels=(0.2, 0.5)), "one")
+    assert values(table, "one") == values(ex.collect(Weighted(5), said, sparsity_levels=(0.2, 0.5)), "one")
 
 
 def test_other_importances_under_the_same_name_are_refused(tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -11,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric, is_tensor, on_host, text_array
-from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.errors import GraphgaugeError, InputError, one_of
 from graphgauge.core.types import AnyArray, Ints, Mask
 
 # What candidates are: edges; nodes, whose features are masked; columns of the node features; single entries of them.
@@ -355,6 +358,22 @@ class Explanation:
 # ---- fields
 
 
+@contextmanager
+def users_code(where: str) -> Iterator[None]:
+    """Turn errors of the user's code in this block into one paragraph; `where` names the function that is called.
+
+    An attempt to end the process is such an error too, because nothing was evaluated. Ctrl-C remains an interrupt.
+    """
+    try:
+        yield
+    except (GraphgaugeError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        said = " ".join(str(error).split())
+        text = f"{type(error).__name__}: {said:.200}" if said else type(error).__name__
+        raise InputError(f"raised {text}", where=where, fix="Run it alone; --debug shows the traceback.") from error
+
+
 def whole_numbers(value: Any, name: str) -> Ints:
     """An array of whole numbers of any shape."""
     array = _host(value, name)
@@ -432,7 +451,7 @@ def _copied(value: Any) -> Any:
 
 def _host(value: Any, name: str) -> AnyArray:
     """Any value as an array on the host."""
-    if isinstance(value, np.ma.MaskedArray):
+    if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray):  # it takes long to import
         return as_numeric(value, name)
     if isinstance(value, list) and value and all(type(each) is str for each in value):
         return text_array(value, name)

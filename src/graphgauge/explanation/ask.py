@@ -1,0 +1,333 @@
+"""Asking a model: every distinct mask of an event once, for all explainers, metrics and random orders together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import as_numeric, refuse_nan
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.options import nan_policy, whole_number
+from graphgauge.core.types import Floats, Ints, Mask
+from graphgauge.explanation.declared import Wanted, wanted_by
+from graphgauge.explanation.events import Event, answer_rows, checked_outputs, grouped, probabilities
+from graphgauge.explanation.inputs import Explanation, Model, Subgraph, users_code
+from graphgauge.explanation.masks import (
+    LEVELS,
+    MODEL_OUTPUT,
+    Settings,
+    cuts,
+    distinct_masks,
+    numbers_of,
+    packed,
+    random_places,
+    rankings,
+    shares_of,
+    unit_importance,
+    whole_and_empty,
+)
+from graphgauge.explanation.table import AnswerTable, Journal
+
+Stages = Callable[[str, int, int], None]
+# Largest difference between the probabilities of one mask alone and in a batch.
+INVARIANT = 1e-4
+
+
+def collect(
+    model: Any,
+    explanations: Iterable[Explanation],
+    *,
+    metrics: str | Sequence[Any] | None = None,
+    sparsity_levels: Any = None,
+    topk: Any = None,
+    model_output: str | None = None,
+    result_as_logit: bool | None = None,
+    by: str = "value",
+    normalize: str = "none",
+    ties: str = "fixed",
+    random: int = 3,
+    acc_cap: float = 0.3,
+    acc_points: int = 16,
+    robust_drop: float = 0.1,
+    robust_keep: float = 0.9,
+    robust_samples: int = 20,
+    batch_edges: int = 30_000,
+    nan: str = "raise",
+    seed: int = 0,
+    table: AnswerTable | None = None,
+    path: str | Path | None = None,
+    progress: Stages | None = None,
+) -> AnswerTable:
+    """Run a model on all masks that the metrics need, each distinct mask of an event once.
+
+    In every event one mask is asked a second time, alone: if answers depend on the rest of a batch, masks are sent one
+    by one from there on; if they do not repeat at all, a finding says so.
+
+    Parameters
+    ----------
+    model
+        An object with `predict(subgraph, target, masks)`, see `Model`, or with `predict_proba_with_mask`. None if
+        `metrics` need no answers.
+    explanations
+        Explanations of any number of events, explainers and seeds. Those of one event share its masks.
+    metrics
+        Keys of the metrics that the answers are for; only their masks are sent. By default those of all metrics except
+        robust fidelity.
+    sparsity_levels, topk
+        How much of an explanation is kept or dropped: shares of the candidates, and numbers of them. By default those
+        that `metrics` name, or 0.05, 0.1, 0.2, 0.3, 0.4 and 0.5.
+    model_output
+        What the model returns: `logit` or `probability`. Not needed if the model has `model_output`.
+    result_as_logit
+        The original name for it: true for logits.
+    by
+        Candidates are ranked by importance, or by its absolute value (`abs`).
+    normalize
+        `none` or `minmax`, as in the original protocol: no ranking depends on it.
+    ties
+        Candidates of equal importance are ordered by time, source and target (`fixed`), by their position
+        (`position`), or values are averaged over random orders of them (`average`).
+    random
+        Number of random orders of an event's candidates for the random explainer; 0 for none.
+    acc_cap, acc_points
+        The sweep of `acc_auc`: this many shares from 0 to the cap.
+    robust_drop, robust_keep, robust_samples
+        Robust fidelity drops this share of the explanation, or keeps this share of the rest, in this many samples.
+    batch_edges
+        Number of edges per call of the model, over all masked copies.
+    nan
+        `raise`, or `omit`: explanations with NaN, and events whose answers are NaN, are left out and counted.
+    seed
+        Seed of random orders and masks.
+    table, path
+        Answers that are not asked for again: a table, or a .jsonl file to which every finished event is appended.
+        Explainers and levels can be added to both.
+    progress
+        Called after every event with the name of the stage, the number of finished events and the total.
+
+    Returns
+    -------
+    AnswerTable
+        The model's answers to all masks, for `evaluate` and `compare`.
+
+    Raises
+    ------
+    InputError
+        If the model's answers have another shape, or are NaN and `nan` is `raise`.
+    OptionError
+        If it is not known whether the model returns logits or probabilities.
+
+    Examples
+    --------
+    >>> from graphgauge import explanation
+    >>> class Sum:
+    ...     model_output = "probability"
+    ...     def predict(self, subgraph, target, masks):
+    ...         return 0.1 + 0.2 * masks[:, 0] + 0.1 * masks.sum(1)
+    >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]])
+    >>> found = explanation.Explanation(explanation.Context(graph, event=0), [0.9, 0.2, 0.1], explainer="mine")
+    >>> table = explanation.collect(Sum(), [found], sparsity_levels=[0.3], random=0)
+    >>> table.explainers, table.masks
+    (['mine'], 8)
+    """
+    nan_policy(nan)
+    one_of("normalize", normalize, ("none", "minmax"))
+    size = whole_number("batch_edges", batch_edges, 1)
+    wanted = wanted_by(metrics)
+    levels, numbers = _levels(wanted, sparsity_levels, topk, table)
+    if model is None and wanted.kinds:
+        fix = "Only metrics of the edges, such as truth_auc, need none."
+        raise InputError("is missing", where="model", fix=fix)
+    asked: Any = as_model(model) if wanted.kinds else None
+    settings = Settings(
+        model_output=output_of(model, model_output, result_as_logit) if wanted.kinds else None,
+        levels=levels,
+        topk=numbers,
+        by=by,
+        ties=ties,
+        random=random,
+        seed=seed,
+        acc_cap=acc_cap,
+        acc_points=acc_points,
+        asked=wanted.kinds,
+        robust_drop=robust_drop,
+        robust_keep=robust_keep,
+        robust_samples=robust_samples,
+        masking=_masking(model) if wanted.kinds else None,
+    )
+    events, left_out = _without_nan(grouped(explanations), nan)
+    journal = Journal(path, settings, table)
+    asking = _Asking(asked, settings, size, nan, journal.held.values())
+    for done, event in enumerate(events, 1):
+        joined = journal.joined(event)
+        masks = asking.missing(joined)
+        answered = asking.answered(joined, masks) if len(masks) else joined
+        if answered is not None:
+            journal.add(answered)
+        if progress is not None and len(masks):
+            progress("asking the model", done, len(events))
+    if left_out:
+        journal.note(f"{left_out} explanations with NaN were left out")
+    if asking.omitted:
+        journal.note(f"{asking.omitted} events were left out, because the model answered NaN")
+    journal.close()
+    found = (journal.held[event.id] for event in events if event.id in journal.held)
+    return AnswerTable(settings, tuple(found), tuple(journal.notes))
+
+
+def _levels(wanted: Wanted, levels: Any, topk: Any, table: AnswerTable | None) -> tuple[Any, Any]:
+    """The levels that are given, or those that the metrics name, together with those that a table has already."""
+    if levels is not None:
+        return shares_of(levels), numbers_of(topk)
+    shares, numbers = wanted.shares, {*wanted.numbers, *numbers_of(topk)}
+    if shares is None:
+        shares = LEVELS
+    if table is not None:  # levels are only added
+        shares, numbers = (*shares, *table.settings.levels), {*numbers, *table.settings.topk}
+    return tuple(sorted({*shares})), tuple(sorted(numbers))
+
+
+def _without_nan(events: list[Event], nan: str) -> tuple[list[Event], int]:
+    """The events, without explanations that have NaN, and how many these are; an error if `nan` is "raise"."""
+    kept = []
+    for event in events:
+        for each in event.explanations if nan == "raise" else ():
+            fix = f'{each.who}. Fix the explainer, or pass nan="omit" to leave it out.'
+            refuse_nan(each.importance, "importance", fix=fix)
+        kept.append(tuple(each for each in event.explanations if not np.isnan(each.importance).any()))
+    whole = [replace(event, explanations=said) for event, said in zip(events, kept, strict=True) if said]
+    return whole, sum(len(event.explanations) for event in events) - sum(map(len, kept))
+
+
+def all_ranks(event: Event, settings: Settings) -> Ints:
+    """(orders, units) all rankings of an event that masks are cut of: of its explanations, and random ones."""
+    own = [rankings(each, unit_importance(each, settings.by), settings) for each in event.explanations]
+    return np.concatenate([*own, random_places(event.subgraph, event.id, settings.seed, "random", settings.random)])
+
+
+class _Asking:
+    """Sends masks in batches, or one by one if the model's answers depend on the rest of the batch."""
+
+    def __init__(self, model: Any, settings: Settings, batch_edges: int, nan: str, held: Iterable[Event]) -> None:
+        self._model, self._settings, self._batch_edges, self._nan = model, settings, batch_edges, nan
+        self._method = model.method if isinstance(model, MaskedCalls) else f"{type(model).__name__}.predict"
+        self._alone = isinstance(model, MaskedCalls)
+        self._classes = next((event.outputs.shape[1] for event in held if len(event.outputs)), None)
+        self.omitted = 0
+
+    def missing(self, event: Event) -> Mask:
+        """The masks that an event needs and that have no answer: the whole graph comes first, the empty one second."""
+        if not self._settings.asked:
+            return np.zeros((0, len(event.subgraph)), bool)
+        needed = cuts(event.subgraph, all_ranks(event, self._settings), self._settings, event.id).masks
+        return distinct_masks([whole_and_empty(event.subgraph), needed], packed(event.masks))
+
+    def answered(self, event: Event, masks: Mask) -> Event | None:
+        """The event with the answers to these masks, too; None if some are NaN and are to be left out."""
+        outputs, apart = self._watched(event, masks)
+        if apart > INVARIANT and not self._alone:
+            self._alone = True
+            outputs, apart = self._watched(event, masks)
+        if len(event.masks):
+            masks, outputs = np.concatenate([event.masks, masks]), np.concatenate([event.outputs, outputs])
+        if np.isnan(outputs).any():
+            self.omitted += 1
+            return None
+        return replace(event, masks=masks, outputs=outputs, apart=max(apart, event.apart))
+
+    def _watched(self, event: Event, masks: Mask) -> tuple[Floats, float]:
+        """The answers, and how far the last of the first batch is from that of a second time, alone."""
+        step = 1 if self._alone else max(self._batch_edges // max(event.subgraph.edges, 1), 1)
+        parts = [self._predicted(event, masks[at : at + step]) for at in range(0, len(masks), step)]
+        outputs, last = np.concatenate(parts), min(step, len(masks)) - 1
+        pair = np.stack([outputs[last], self._predicted(event, masks[last : last + 1])[0]])
+        if np.isnan(pair).any():
+            return outputs, 0.0  # the event is left out
+        first, second = probabilities(pair, self._settings.model_output)
+        return outputs, float(np.abs(first - second).max())
+
+    def _predicted(self, event: Event, masks: Mask) -> Floats:
+        context = event.context
+        with users_code(f"event {event.id!r:.80}, model {self._method}"):
+            # A copy, because a model may write into its inputs.
+            answer = self._model.predict(context.subgraph, context.target, masks.copy())
+            where = f"{self._method}, answers of the model, event {event.id!r:.80}"
+            outputs = answer_rows(answer, len(masks), where)
+        if self._classes not in (None, outputs.shape[1]):
+            raise InputError(f"{outputs.shape[1]} outputs per mask, but {self._classes} before", where=where)
+        self._classes = outputs.shape[1]
+        if self._nan == "omit" and np.isnan(outputs).any():
+            return outputs  # an event with NaN is left out once it is complete
+        return checked_outputs(outputs, self._settings.model_output, where)
+
+
+# ---- models
+
+
+def as_model(model: Any) -> Any:
+    """The model in the form that `collect` calls: unchanged, or wrapped in an adapter."""
+    if isinstance(model, type):
+        raise InputError(f"{model.__name__} is a class", where="model", fix="Pass an instance of it.")
+    with users_code(f"model {type(model).__name__}"):  # checking for a property calls it
+        if isinstance(model, Model):
+            return model
+        if callable(getattr(model, "predict_proba_with_mask", None)):
+            return MaskedCalls(model)
+    raise InputError(
+        f"{type(model).__name__} has neither predict nor predict_proba_with_mask",
+        where="model",
+        fix="Give it predict(subgraph, target, masks), or wrap a PyTorch Geometric module in PyGModel.",
+    )
+
+
+def output_of(model: Any, stated: str | None, as_logit: bool | None = None) -> str:
+    """Whether a model returns logits or probabilities, as stated by the caller or the model."""
+    if as_logit is not None:
+        said = "logit" if as_logit else "probability"
+        if stated not in (None, said):
+            raise OptionError(f"model_output={stated!r}, but result_as_logit={as_logit}", fix="Give one of them.")
+        stated = said
+    with users_code(f"{type(model).__name__}.model_output"):
+        own = getattr(model, "model_output", None)
+    if stated is None and own is None:
+        fix = 'Pass model_output="logit" or "probability".'
+        raise OptionError("model_output is missing: does the model return logits or probabilities?", fix=fix)
+    if stated is not None and own is not None and stated != own:
+        raise OptionError(f"model_output={stated!r}, but the model has model_output={own!r}")
+    return one_of("model_output", str(stated or own), MODEL_OUTPUT)
+
+
+def _masking(model: Any) -> str | None:
+    """What a model does with masked parts, if it says so: `remove`, `weight`, or words of its own."""
+    with users_code(f"{type(model).__name__}.masking"):
+        own = getattr(model, "masking", None)
+    return own if isinstance(own, str) else None
+
+
+class MaskedCalls:
+    """A model that takes one mask per call: `predict_proba_with_mask(subgraph, target, edge_mask)`.
+
+    It gets the subgraph's native object if there is one. For the whole graph, `predict_proba` is called if it exists.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self.method = f"{type(model).__name__}.predict_proba_with_mask"
+
+    def predict(self, subgraph: Subgraph, target: Any, masks: Mask) -> Any:
+        """One answer after the other."""
+        native = subgraph if subgraph.native is None else subgraph.native
+        return np.stack([self._one(native, target, mask) for mask in masks])
+
+    def _one(self, subgraph: Any, target: Any, mask: Mask) -> Any:
+        if mask.all() and callable(getattr(self._model, "predict_proba", None)):
+            answer = self._model.predict_proba(subgraph, target)
+        else:
+            answer = self._model.predict_proba_with_mask(subgraph, target, mask.astype(int).tolist())
+        array = as_numeric(answer, f"{self.method}, answers of the model")
+        # There is one mask, so a leading axis of length one is the batch axis, not the classes.
+        return array[0] if array.ndim == 2 and len(array) == 1 else array.reshape(-1) if array.ndim == 0 else array

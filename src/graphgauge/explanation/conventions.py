@@ -1,0 +1,147 @@
+"""The original protocol as its library computes it and as its reference document defines it, where ours differs.
+
+`time_to_explain` is the library's public source at commit 239f3f2: scores are outputs as they are, `fidelity_keep` is 1
+minus a change, and every fidelity is better if it is higher. `time_to_explain_reference` is the document: f is the
+largest probability, and the best of `fidelity_keep` is its largest value. Their other options are in `protocols`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.metric import Estimate, Metric, MetricFunction, NoChance
+from graphgauge.core.types import Floats, Ints
+from graphgauge.explanation.declared import against
+from graphgauge.explanation.masks import Level
+from graphgauge.explanation.metrics import fidelity_keep, refuse_third_label
+from graphgauge.explanation.sample import Sample
+
+_ANY = (-np.inf, np.inf)
+_USUAL = Level("0.1")
+
+
+def under(metric: Metric, protocol: str | None) -> Metric:
+    """A metric as a protocol reads it."""
+    changes = READINGS.get(protocol or "", {}).get(metric.key)
+    if changes is None:
+        return metric
+    function = changes.get("function", metric.function)
+    chance = metric.chance if isinstance(metric.chance, NoChance) else against("empty", "random")(function)
+    return replace(metric, **{"bounds": _ANY, **changes, "chance": chance})
+
+
+def refuse_joined(sample: Sample, protocol: str | None) -> None:
+    """The library masks candidates one by one."""
+    joined = np.flatnonzero(sample.units != [len(event.subgraph) for event in sample.events])
+    if protocol == "time_to_explain" and joined.size:
+        what = f"event {sample.events[joined[0]].id!r:.80} masks edges together, and {protocol} masks them one by one"
+        raise InputError(what, where="units", fix='Pass units="edges" to Subgraph or from_pyg; from_result does.')
+
+
+# ---- both
+
+
+def _largest(s: Sample, heights: Floats) -> Estimate:
+    """The largest height of each event over all levels."""
+    return replace(s.mean(heights.max(axis=1), ends=_ANY), oracle=True)
+
+
+def _level_of(s: Sample, heights: Floats) -> Estimate:
+    """The level at which it is reached: a share, or a number of edges."""
+    levels = np.array([float(level.removeprefix("k=")) for level in s.grid])
+    return replace(s.mean(levels[heights.argmax(axis=1)], ends=_ANY), oracle=True)
+
+
+def _best(s: Sample) -> Estimate:
+    """The largest |f(G) − f(G without the top k)| over all levels."""
+    return _largest(s, np.abs(s.drops))
+
+
+def _best_level(s: Sample) -> Estimate:
+    """The level of the largest |f(G) − f(G without the top k)|."""
+    return _level_of(s, np.abs(s.drops))
+
+
+def _pushed(s: Sample, level: Level, positive: Any) -> Estimate:
+    """f(top k only) − f(G) where an event is positive, and the opposite otherwise."""
+    gain = -s.keeps[:, s.level(level)]
+    label = np.where(s.label >= 0, s.label == 1, positive)[s.event]
+    return s.mean(np.where(label, gain, -gain), ends=_ANY)
+
+
+# ---- the library
+
+
+def _kept(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """1 − |f(G) − f(top k only)|."""
+    return s.mean(1 - np.abs(s.keeps[:, s.level(level)]), ends=_ANY)
+
+
+def _dropped(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """|f(G) − f(G without the top k)|."""
+    return s.mean(np.abs(s.drops[:, s.level(level)]), ends=_ANY)
+
+
+def _labels(s: Sample, rows: Ints) -> Ints:
+    """The class of answers: of a single output, whether it is at the threshold."""
+    assert s.answers is not None
+    outputs = s.answers.outputs[rows]
+    if outputs.shape[-1] == 1:
+        return (outputs[..., 0] >= s.rules.label_threshold).astype(np.int64)
+    return outputs.argmax(axis=-1)
+
+
+def _tempme(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """f(top k only) − f(G) if the label is 1, and the opposite otherwise; by default the label of the whole graph."""
+    assert s.answers is not None
+    return _pushed(s, level, _labels(s, s.answers.whole) == 1)
+
+
+def _sweep(s: Sample) -> Estimate:
+    """Share of a sweep over the kept top edges that has the label of the whole graph; shares may round to no edge."""
+    assert s.answers is not None
+    none = np.rint(s.settings.shares * s.units[s.event][:, np.newaxis]) == 0
+    rows = np.where(none, s.answers.empty[s.event][:, np.newaxis], s.masked("sweep"))
+    same = _labels(s, rows) == _labels(s, s.answers.whole)[s.event][:, np.newaxis]
+    area = np.trapezoid(same.astype(np.float64), s.settings.shares, axis=1)
+    return s.mean(area / s.settings.acc_cap, ends=(0.0, 1.0))
+
+
+# ---- the document
+
+
+def _reference_tempme(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """f(top k only) − f(G) if the label is 1, and the opposite otherwise; without one, it is 1 if f(G) ≥ threshold."""
+    refuse_third_label(s)
+    assert s.answers is not None
+    return _pushed(s, level, s.f(s.answers.whole, np.arange(len(s))) >= s.rules.label_threshold)
+
+
+def _function(function: MetricFunction, **changes: Any) -> dict[str, Any]:
+    return {"function": function, **changes}
+
+
+READINGS: Mapping[str, Mapping[str, dict[str, Any]]] = {
+    "time_to_explain": {
+        "fidelity_drop@{level}": _function(_dropped),
+        "fidelity_keep@{level}": _function(_kept, direction="higher"),
+        "fidelity_best": _function(_best),
+        "fidelity_best.k": _function(_best_level),
+        "fidelity_best_keep": _function(lambda s: _largest(s, 1 - np.abs(s.keeps)), direction="higher"),
+        "fidelity_best_keep.k": _function(lambda s: _level_of(s, 1 - np.abs(s.keeps))),
+        "fidelity_tempme@{level}": _function(_tempme),
+        "acc_auc": _function(_sweep, bounds=(0, 1)),
+    },
+    "time_to_explain_reference": {
+        "fidelity_keep@{level}": _function(fidelity_keep.function, direction="higher", bounds=(0, 1)),
+        "fidelity_best.k": _function(_best_level),
+        "fidelity_best_keep": _function(lambda s: _largest(s, np.abs(s.keeps)), direction="higher", bounds=(0, 1)),
+        "fidelity_best_keep.k": _function(lambda s: _level_of(s, np.abs(s.keeps))),
+        "fidelity_tempme@{level}": _function(_reference_tempme, bounds=(-1, 1)),
+    },
+}

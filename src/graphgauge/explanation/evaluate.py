@@ -1,0 +1,402 @@
+"""`evaluate`: from a table of answers to results.
+
+model, explanations ── ask.collect ──▶ table ── sample.sample_of ──▶ Sample ── loop.measure ──▶ results
+                                                   │ ── against the random explainer ──▶ a verdict for each
+                                                   └── groups ──▶ breakdowns; values of events, checks, drawings
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace as with_fields
+
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.grid import Grid
+from graphgauge.core.items import Items
+from graphgauge.core.loop import Measured, broken_down, measure
+from graphgauge.core.metric import Metric
+from graphgauge.core.options import confidence_level
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.core.registry import Chosen, select
+from graphgauge.core.result import Result
+from graphgauge.core.types import Floats
+from graphgauge.explanation.ask import Stages, collect
+from graphgauge.explanation.conventions import refuse_joined, under
+from graphgauge.explanation.declared import COMPARED, estimated, found
+from graphgauge.explanation.figure import curves
+from graphgauge.explanation.inputs import Explanation, users_code
+from graphgauge.explanation.sample import Rules, Sample, sample_of, samples_by_need
+from graphgauge.explanation.table import AnswerTable
+from graphgauge.protocols import under_protocols
+from graphgauge.stats.ranks import alpha_of
+from graphgauge.stats.shift import Shift, of_pairs
+from graphgauge.stats.text import p_text
+
+GROUPS = ("class", "correct")
+# Answers of 32-bit networks this close are equal up to rounding.
+_ROUNDING = 1e-6
+
+
+@under_protocols("explanation")
+def evaluate(
+    table: Any = None,
+    explanations: Iterable[Explanation] | None = None,
+    *,
+    explainer: str | None = None,
+    metrics: str | Sequence[Any] | None = None,
+    score: str = "class",
+    label_threshold: float = 0.5,
+    delta_t: float | None = None,
+    groups: Any = None,
+    confidence: float = 0.95,
+    nan: str = "raise",
+    protocol: str | None = None,
+    sparsity_levels: Any = None,
+    topk: Any = None,
+    model_output: str | None = None,
+    result_as_logit: bool | None = None,
+    by: str | None = None,
+    normalize: str | None = None,
+    ties: str | None = None,
+    random: int | None = None,
+    acc_cap: float | None = None,
+    acc_points: int | None = None,
+    robust_drop: float | None = None,
+    robust_keep: float | None = None,
+    robust_samples: int | None = None,
+    batch_edges: int | None = None,
+    seed: int = 0,
+    path: str | Path | None = None,
+    progress: Stages | None = None,
+) -> Evaluation:
+    """Measure whether explanations name the edges that the model used, next to the chance level.
+
+    Parameters
+    ----------
+    table
+        The result of `collect` or `read_table`. Or a model, together with `explanations`: `collect` is then called
+        first, for the masks that `metrics` need. None, with `explanations`, for metrics that need no model, such as
+        `truth_auc`.
+    explanations
+        With a model: what it is asked about.
+    explainer
+        The explainer to evaluate, if there are several.
+    metrics
+        Keys of metrics, or `"all"`; `fidelity_drop` means all collected levels, `fidelity_drop@0.1` one. By default
+        `necessity_auc`, `sufficiency_auc` and `acc_auc`, `truth_auc` with a truth, and `cohesiveness@0.2` with times.
+    score
+        What fidelity compares: the probability of the class predicted on the whole graph (`class`), of the event's
+        label (`label`), or the largest probability of any class (`max`).
+    label_threshold
+        Probability from which `fidelity_tempme` assigns class 1 to an event without a label.
+    delta_t
+        The time scale of cohesiveness, above 0; by default the range of the candidates' times.
+    groups
+        Breakdowns of all metrics: `"class"` by the predicted class, `"correct"` by whether it is the event's label, or
+        `{name: {event: group}}`.
+    confidence
+        Level of the intervals.
+    nan
+        `raise`, or `omit`: explanations with NaN, and events whose answers are NaN, are left out and counted.
+    protocol
+        `"time_to_explain"` or `"time_to_explain_reference"`: the original protocol as its library computes it, or as
+        its document defines it.
+    sparsity_levels, topk, model_output, result_as_logit, by, normalize, ties, random, acc_cap, acc_points
+        Options of `collect`, which has their defaults. A table was collected with its own.
+    robust_drop, robust_keep, robust_samples, batch_edges, seed, path, progress
+        The same.
+
+    Returns
+    -------
+    Evaluation
+        One `Result` per metric, the mean over events, next to the empty explanation and the random explainer.
+
+    Raises
+    ------
+    InputError
+        If the table lacks masks that a metric needs, or a value is NaN and `nan` is `raise`.
+    OptionError
+        If an argument has no such value.
+
+    Examples
+    --------
+    >>> from graphgauge import explanation
+    >>> class Sum:
+    ...     model_output = "probability"
+    ...     def predict(self, subgraph, target, masks):
+    ...         return 0.1 + 0.2 * masks[:, 0] + 0.1 * masks.sum(1)
+    >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]])
+    >>> found = explanation.Explanation(explanation.Context(graph, event=0), [0.9, 0.2, 0.1], explainer="mine")
+    >>> ev = explanation.evaluate(Sum(), [found], metrics=["fidelity_drop@0.3"])
+    >>> round(ev["fidelity_drop@0.3"].value, 4)
+    0.3
+    """
+    level, rules = confidence_level(confidence), Rules(score, label_threshold, delta_t)
+    options = {
+        "sparsity_levels": sparsity_levels,
+        "topk": topk,
+        "model_output": model_output,
+        "result_as_logit": result_as_logit,
+        "by": by,
+        "normalize": normalize,
+        "ties": ties,
+        "random": random,
+        "acc_cap": acc_cap,
+        "acc_points": acc_points,
+        "robust_drop": robust_drop,
+        "robust_keep": robust_keep,
+        "robust_samples": robust_samples,
+        "batch_edges": batch_edges,
+        "seed": seed or None,
+        "path": path,
+        "progress": progress,
+    }
+    options = {name: value for name, value in options.items() if value is not None}
+    _refuse_unknown(metrics)
+    if explanations is None:
+        answers = as_table(table)
+        _refuse_other(answers, options)
+    else:
+        said = [explanations] if isinstance(explanations, Explanation) else list(explanations)
+        _chosen_early(said, explainer)
+        answers = collect(table, said, metrics=metrics, nan=nan, **options)
+    who = answers.chosen(explainer)
+    sample = sample_of(answers, who, rules)
+    refuse_joined(sample, protocol)
+    conventions = _conventions(answers, rules, nan, protocol)
+    samples, measured, chosen = measured_by(sample, metrics, level, conventions, protocol)
+    labels, keyed = _labels(groups, sample), dict(_keyed(chosen))
+    return Evaluation(
+        "explanation",
+        [_against_random(result, sample, keyed, level) for result in measured.results],
+        conventions=conventions,
+        options={"explainer": who, "levels": list(answers.settings.grid), "confidence": level},
+        breakdowns={
+            axis: _broken_down(axis, names, chosen, samples, measured, level) for axis, names in labels.items()
+        },
+        skipped=measured.skipped,
+        materials={"answers": sample},
+        per_item=items_of(sample, measured),
+        drawings=lambda: {"curves": curves(sample, level)} if {"drop", "keep"} <= {*sample.rows} else {},
+    )
+
+
+def from_files(
+    table: AnswerTable | None = None,
+    explanations: list[Explanation] | None = None,
+    model: Callable[[], Any] | None = None,
+    *,
+    save_answers: str | None = None,
+    progress: Progress = SILENT,
+    **options: Any,
+) -> Evaluation:
+    """Evaluate a table, or explanations with the model that a factory makes; options are those of `evaluate`."""
+    if (table is None) == (explanations is None):
+        fix = "Give table=, or explanations= with model=."
+        raise OptionError("either a table or explanations are evaluated", fix=fix)
+    if table is not None:
+        if model is not None or save_answers is not None:
+            raise OptionError("a table has its answers", fix="Leave out model= and save_answers=.")
+        return evaluate(table, **options)
+    asked = None
+    if model is not None:
+        with users_code(f"{getattr(model, '__module__', '')}:{getattr(model, '__name__', 'factory')}"):
+            asked = model()
+    return evaluate(asked, explanations, path=save_answers, progress=progress.stage, **options)
+
+
+def as_table(table: Any) -> AnswerTable:
+    """A table, or the dictionaries of its lines."""
+    if isinstance(table, AnswerTable):
+        return table
+    if isinstance(table, Sequence) and not isinstance(table, str) and table and isinstance(table[0], Mapping):
+        return AnswerTable.of(table)
+    what = f"expected the result of collect(), found {type(table).__name__}"
+    raise InputError(what, where="table", fix="With a model, also pass explanations; read a file with read_table.")
+
+
+def measured_by(
+    sample: Sample, metrics: Any, level: float, conventions: Mapping[str, str], protocol: str | None = None
+) -> tuple[dict[str, Sample], Measured, list[Chosen]]:
+    """The sample by need, the results with their estimates, and the metrics with their parameters."""
+    samples = samples_by_need(sample)
+    swept = {} if metrics is None else {"level": sample.grid}
+    listed, named = select("explanation", metrics, samples, swept)
+    chosen = [(under(metric, protocol), params) for metric, params in listed]
+    return samples, measure(chosen, samples, named=named, confidence=level, conventions=conventions), chosen
+
+
+def items_of(sample: Sample, measured: Measured) -> Items:
+    """The values of single events, of the metrics that are means of them."""
+    ids = np.array([str(event.id) for event in sample.events], np.str_)
+    values = {key: each.facts["events"] for key, each in measured.estimates.items() if "events" in each.facts}
+    return Items("event", ids, values)
+
+
+def _keyed(chosen: Iterable[Chosen]) -> Iterator[tuple[str, Chosen]]:
+    return ((metric.key_of(**params), (metric, params)) for metric, params in chosen)
+
+
+# ---- against the random explainer
+
+
+def _against_random(result: Result, sample: Sample, chosen: Mapping[str, Chosen], level: float) -> Result:
+    """The result with a sentence on how it compares with the random explainer, event by event."""
+    metric, params = chosen[result.key]
+    if metric.name not in COMPARED or not result.defined:
+        return result
+    test = random_test(metric, params, sample, level)
+    if test is None:
+        return result
+    better = 1 if metric.direction == "higher" else -1
+    verdict = "not significantly different from the random explainer"
+    if test.p_value <= alpha_of(level):
+        verdict = f"{'better' if better * test.difference > 0 else 'worse'} than the random explainer"
+    ends = "" if np.isnan(test.low) else f" [{test.low:.3g}, {test.high:.3g}]"
+    words = f"{verdict} ({test.difference:+.3g}{ends}, {p_text(test.p_value)}, {result.n} events)"
+    return with_fields(result, interpretation=words)
+
+
+def random_test(metric: Metric, params: Mapping[str, Any], sample: Sample, level: float) -> Shift | None:
+    """The paired test of an explainer against the random one, the same as in comparisons over items."""
+    blind = sample.shuffled if "truth" in metric.needs else sample.random
+    if not len(blind.owner):
+        return None
+    own, chance = (estimated(each, metric.function, params).facts["events"] for each in (sample, blind))
+    differences: Floats = own - chance
+    differences = differences[np.isfinite(differences)]
+    if len(differences) < 2:
+        return None
+    return of_pairs(np.where(np.abs(differences) <= _ROUNDING, 0.0, differences), alpha_of(level))
+
+
+# ---- what is asked for
+
+
+def _refuse_unknown(metrics: Any) -> None:
+    """Refuse unknown names before a model is run."""
+    for name in [metrics] if isinstance(metrics, str) else metrics or ():
+        if isinstance(name, str) and name not in ("all", "default"):
+            found(name)
+
+
+def _refuse_other(table: AnswerTable, options: Mapping[str, Any]) -> None:
+    """A table was collected with its own options."""
+    settings = table.settings
+    known = {"ties": settings.ties, "by": settings.by, "seed": settings.seed, "random": settings.random}
+    for name, value in options.items():
+        if name in known and value == known[name]:
+            continue
+        if name not in ("normalize", "batch_edges"):
+            own = f", with {name}={known[name]!r}" if name in known else ""
+            what = f"{name}={value!r:.40} is an option of asking, and the table was collected already{own}"
+            raise OptionError(what, fix=f"Leave it out, or collect with {name}=.").about(name)
+
+
+def _chosen_early(said: Iterable[Any], explainer: str | None) -> None:
+    """Refuse an unknown explainer, or none of several, before the model is run."""
+    names = dict.fromkeys(each.explainer for each in said if isinstance(each, Explanation))
+    if explainer is not None:
+        one_of("explainer", explainer, names)
+    elif len(names) > 1:
+        fix = "Choose one with explainer=; collect() asks about all, and compare() compares them."
+        raise OptionError(f"{len(names)} explainers: {', '.join(names)}", fix=fix)
+
+
+# ---- breakdowns
+
+
+def _broken_down(
+    axis: str,
+    names: Sequence[Any],
+    chosen: Iterable[Chosen],
+    samples: Mapping[str, Sample],
+    measured: Measured,
+    level: float,
+) -> Grid:
+    """Every metric for each group of events, with its interval."""
+    known, place = np.unique(np.array([str(each) for each in names], np.str_), return_inverse=True)
+    by_group = {name: each.grouped(place, len(known)) for name, each in samples.items()}
+    counts = np.bincount(place, minlength=len(known))
+    return broken_down(axis, known, counts, chosen, by_group, confidence=level, skipped=measured.skipped)
+
+
+def _labels(groups: Any, sample: Sample) -> dict[str, list[Any]]:
+    """The group of each event along each axis."""
+    if groups is None:
+        return {}
+    if not isinstance(groups, Iterable):
+        fix = f"Use {' or '.join(map(repr, GROUPS))}, or {{name: {{event: group}}}}."
+        raise OptionError(f"groups must be names or dictionaries by event, not {groups!r:.40}", fix=fix)
+    names = [groups] if isinstance(groups, str) else groups
+    given = dict(groups) if isinstance(groups, Mapping) else dict.fromkeys(names)
+    labels: dict[str, list[Any]] = {}
+    for axis, by_event in given.items():
+        if not isinstance(axis, str) or axis == "n":
+            raise OptionError(f"{axis!r:.40} cannot name groups", fix="Use another text.")
+        if by_event is None:
+            labels[axis] = list(_own_groups(one_of("group", axis, GROUPS), sample))
+            continue
+        if not isinstance(by_event, Mapping):
+            raise OptionError(f"groups of {axis!r:.40} must be a dictionary by event", fix="{event: group, …}.")
+        known = {str(event): group for event, group in by_event.items()}
+        for event in sample.events:
+            group = known.get(str(event.id))
+            if group is None or group != group:
+                raise InputError(f"event {event.id!r:.80} has no group", where=f"groups, {axis}")
+        labels[axis] = [known[str(event.id)] for event in sample.events]
+    return labels
+
+
+def _own_groups(axis: str, sample: Sample) -> Iterator[str]:
+    """The predicted class of each event, or whether it is the label."""
+    if sample.answers is None:
+        raise InputError(f"groups by {axis} need the answers of a model", where="groups")
+    for predicted, label in zip(sample.answers.predicted.tolist(), sample.label.tolist(), strict=True):
+        yield str(predicted) if axis == "class" else "unknown" if label < 0 else "yes" if label == predicted else "no"
+
+
+# ---- conventions
+
+_TIES = {"fixed": "by time, source and target", "average": "average over random orders", "position": "by position"}
+# What happens to masked edges or features.
+_MASKING = {"remove": "removed", "weight": "weighted: messages or features times 0"}
+_SCORES = {
+    "class": "probability of the class predicted on the whole graph",
+    "max": "largest probability",
+    "label": "probability of the label",
+    "output": "the output, or the largest of several",
+}
+
+
+def _conventions(table: AnswerTable, rules: Rules, nan: str, protocol: str | None) -> dict[str, str]:
+    settings = table.settings
+    robust = f"{settings.robust_drop:g} dropped, {settings.robust_keep:g} kept, {settings.robust_samples} samples"
+    omitted = "; ".join(note.partition(",")[0] for note in table.notes)
+    return {
+        **({} if settings.model_output is None else {"model_output": settings.model_output}),
+        **({} if settings.masking is None else {"masking": _MASKING.get(settings.masking, settings.masking)}),
+        "units": _units(table),
+        "ties": _TIES[settings.ties],
+        "ranking": "by |importance|" if settings.by == "abs" else "by importance",
+        "score": _SCORES[rules.score],
+        "sweep": f"{settings.acc_points} points from 0 to {settings.acc_cap:g}",
+        "label_threshold": f"{rules.label_threshold:g}",
+        **({"robust": robust} if any(kind.startswith("robust") for kind in settings.asked) else {}),
+        "delta_t": "range of the candidates' times" if rules.delta_t is None else f"{rules.delta_t:g}",
+        "nan": f"{nan}: {omitted}" if omitted else nan,
+        **({} if protocol is None else {"protocol": protocol}),
+    }
+
+
+def _units(table: AnswerTable) -> str:
+    """Which candidates are masked together."""
+    parts = [event.subgraph for event in table if len(event.subgraph)]
+    if all(part.unit_count == len(part) for part in parts):
+        return "each alone"
+    return "both directions of a pair together" if all(part.units is None for part in parts) else "as given"
