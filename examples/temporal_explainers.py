@@ -24,15 +24,20 @@ PEOPLE, CONTACTS, LATELY = 5, 24, 0.5
 QUESTIONS, EVENTS, EPOCHS = 3000, 100, 25
 
 
-def question(number: int, draw: np.random.Generator) -> Context:
-    """Contacts (from, to) in the last unit of time, the person asked about, the true contacts and the answer."""
+def question(number: int, draw: np.random.Generator) -> tuple[Context, np.ndarray]:
+    """Contacts (from, to) in the last unit of time, the person asked about, the true contacts and the answer; gifts.
+
+    `ids` number the contacts through all questions, as the network has them.
+    """
     givers = draw.integers(0, PEOPLE, CONTACTS)
     receivers = (givers + draw.integers(1, PEOPLE, CONTACTS)) % PEOPLE
-    times, gifts = np.sort(draw.random(CONTACTS)), draw.random((CONTACTS, 1)) < 0.6
-    subgraph = Subgraph(np.stack([givers, receivers]), np.arange(PEOPLE), times, edge_features=gifts.astype(float))
-    given, received = (gifts[:, 0] & (times > 1 - LATELY) & (people == 0) for people in (givers, receivers))
+    times, gifts = np.sort(draw.random(CONTACTS)), draw.random(CONTACTS) < 0.6
+    ids = number * CONTACTS + np.arange(CONTACTS)
+    subgraph = Subgraph(np.stack([givers, receivers]), np.arange(PEOPLE), times, ids=ids)
+    given, received = (gifts & (times > 1 - LATELY) & (people == 0) for people in (givers, receivers))
     answer = int(given.any() and received.any())
-    return Context(subgraph, target=0, event=number, label=answer, truth=given | received if answer else None)
+    truth = given | received if answer else None
+    return Context(subgraph, target=0, event=number, label=answer, truth=truth), gifts
 
 
 class Network(nn.Module):
@@ -40,8 +45,9 @@ class Network(nn.Module):
 
     model_output = "logit"
 
-    def __init__(self, hidden: int = 32) -> None:
+    def __init__(self, gifts: np.ndarray, hidden: int = 32) -> None:
         super().__init__()
+        self.gifts = gifts
         self.contact = nn.Sequential(nn.Linear(4, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU())
         self.answer = nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, 1))
 
@@ -54,20 +60,19 @@ class Network(nn.Module):
     def predict(self, subgraph: Subgraph, target: int, masks: np.ndarray) -> np.ndarray:
         """The answers with the contacts of each mask alone, as graphgauge asks for them."""
         with torch.no_grad():
-            found: np.ndarray = self(inputs(subgraph, target), torch.as_tensor(masks).float()).numpy()
+            found: np.ndarray = self(self.inputs(subgraph, target), torch.as_tensor(masks).float()).numpy()
         return found[:, None]
 
+    def inputs(self, subgraph: Subgraph, target: int) -> Tensor:
+        """What it sees of each contact: is there a gift, when, is the target its giver or its receiver?"""
+        columns = [self.gifts[subgraph.ids], subgraph.times, *(subgraph.edge_index == target)]
+        return torch.tensor(np.stack(columns, axis=1), dtype=torch.float32)
 
-def inputs(subgraph: Subgraph, target: int) -> Tensor:
-    """What the network sees of each contact: is there a gift, when, is the target its giver or its receiver?"""
-    columns = [np.asarray(subgraph.edge_features)[:, 0], np.asarray(subgraph.times), *(subgraph.edge_index == target)]
-    return torch.tensor(np.stack(columns, axis=1), dtype=torch.float32)
 
-
-def trained(contexts: list[Context], seed: int = 0) -> Network:
-    torch.manual_seed(seed)
-    model = Network()
-    contacts = torch.stack([inputs(context.subgraph, context.target) for context in contexts])
+def trained(contexts: list[Context], gifts: np.ndarray) -> Network:
+    torch.manual_seed(0)
+    model = Network(gifts)
+    contacts = torch.stack([model.inputs(context.subgraph, context.target) for context in contexts])
     optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
     for _ in range(EPOCHS):
         for part in torch.randperm(len(contacts)).split(64):
@@ -98,7 +103,7 @@ def occlusion(model: Network, context: Context) -> np.ndarray:
 def gradient(model: Network, context: Context) -> np.ndarray:
     """The derivative of the answer by the weight of each contact, where all weights are 1."""
     weights = torch.ones(1, CONTACTS, requires_grad=True)
-    (slopes,) = torch.autograd.grad(model(inputs(context.subgraph, context.target), weights).sum(), weights)
+    (slopes,) = torch.autograd.grad(model(model.inputs(context.subgraph, context.target), weights).sum(), weights)
     return slopes[0].numpy()
 
 
@@ -115,9 +120,9 @@ EXPLAINERS: dict[str, Callable[[Any, Context], np.ndarray]] = {
 
 def main() -> None:
     draw = np.random.default_rng(0)
-    asked = [question(number, draw) for number in range(QUESTIONS)]
+    asked, gifts = zip(*(question(number, draw) for number in range(QUESTIONS)), strict=True)
     learned, later = asked[: QUESTIONS * 4 // 5], asked[QUESTIONS * 4 // 5 :]
-    model = trained(learned)
+    model = trained([*learned], np.concatenate(gifts))
 
     whole = np.ones((1, CONTACTS), bool)
     said = [model.predict(context.subgraph, context.target, whole)[0, 0] > 0 for context in later]
@@ -129,12 +134,9 @@ def main() -> None:
         Explanation(context, rank(model, context), name) for context in explained for name, rank in EXPLAINERS.items()
     ]
     table = explanation.collect(model, said_of)
-    keys = ("truth_auc", "fidelity_drop@0.1", "fidelity_keep@0.1", "acc_auc")
-    print(f"{'':10}" + "".join(f"{key:>20}" for key in keys))
     for name in EXPLAINERS:
-        found = explanation.evaluate(table, explainer=name, metrics=keys)
-        print(f"{name:10}" + "".join(f"{found[key].value:>20.3f}" for key in keys))
-    print(explanation.compare(table, "fidelity_drop@0.1", baseline="recency"))
+        print(explanation.evaluate(table, explainer=name))
+    print(explanation.compare(table, "truth_auc", baseline="recency"))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from graphgauge.old.core import findings
 
 # Examples that need packages of the second environment; tests/peers/test_reference_examples.py runs them.
 NEEDS_PEERS = {
-    *(f"graphgauge.explanation.{name}" for name in ("explain_pyg", "from_pyg")),
+    *(f"graphgauge.explanation.{name}" for name in ("explain_pyg", "from_pyg", "pyg_metrics")),
     *(f"graphgauge.generation.{name}" for name in ("evaluate_molecules", "molecule_scores")),
 }
 PUBLIC = [
