@@ -9,10 +9,10 @@ import numpy as np
 from hypothesis import strategies as st
 from tests.laws.cases import Case, Inputs
 
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.metric import Metric
 from graphgauge.explanation import Context, Explanation, Subgraph, evaluate
 from graphgauge.explanation.masks import Level
-from graphgauge.old.core.metric import Metric
-from graphgauge.old.core.result import Evaluation
 
 LARGEST = 16
 LEVELS = (0.2, 0.5)
@@ -94,12 +94,12 @@ class ExplanationCase(Case):
         return evaluate(
             Added(),
             explanations,
-            levels=LEVELS,
+            sparsity_levels=LEVELS,
             topk=2,
             random=1,
             metrics=list(self.entries),
             robust_samples=3,
-            options={"acc_auc": {"points": 4}},
+            acc_points=4,
         )
 
     def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:

@@ -20,7 +20,7 @@ from graphgauge.core.grid import Grid
 from graphgauge.core.items import Items
 from graphgauge.core.loop import Measured, broken_down, measure
 from graphgauge.core.metric import Metric
-from graphgauge.core.options import confidence_level
+from graphgauge.core.options import confidence_level, nan_policy, whole_number
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.registry import Chosen, select
 from graphgauge.core.result import Result
@@ -30,7 +30,7 @@ from graphgauge.explanation.conventions import refuse_joined, under
 from graphgauge.explanation.declared import COMPARED, estimated, found
 from graphgauge.explanation.figure import curves
 from graphgauge.explanation.inputs import Explanation, users_code
-from graphgauge.explanation.sample import Rules, Sample, sample_of, samples_by_need
+from graphgauge.explanation.sample import NEEDS, Rules, Sample, sample_of, samples_by_need
 from graphgauge.explanation.table import AnswerTable
 from graphgauge.protocols import under_protocols
 from graphgauge.stats.ranks import alpha_of
@@ -137,6 +137,7 @@ def evaluate(
     0.3
     """
     level, rules = confidence_level(confidence), Rules(score, label_threshold, delta_t)
+    nan_policy(nan)
     options = {
         "sparsity_levels": sparsity_levels,
         "topk": topk,
@@ -152,7 +153,7 @@ def evaluate(
         "robust_keep": robust_keep,
         "robust_samples": robust_samples,
         "batch_edges": batch_edges,
-        "seed": seed or None,
+        "seed": whole_number("seed", seed) or None,
         "path": path,
         "progress": progress,
     }
@@ -280,9 +281,10 @@ def random_test(metric: Metric, params: Mapping[str, Any], sample: Sample, level
 
 def _refuse_unknown(metrics: Any) -> None:
     """Refuse unknown names before a model is run."""
-    for name in [metrics] if isinstance(metrics, str) else metrics or ():
+    for name in [metrics] if isinstance(metrics, str) else metrics if isinstance(metrics, list | tuple) else ():
         if isinstance(name, str) and name not in ("all", "default"):
             found(name)
+    select("explanation", metrics, NEEDS)
 
 
 def _refuse_other(table: AnswerTable, options: Mapping[str, Any]) -> None:

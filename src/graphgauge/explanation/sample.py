@@ -20,7 +20,7 @@ import numpy as np
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import Bounds, Estimate
 from graphgauge.core.options import number
-from graphgauge.core.types import Floats, Ints, Mask
+from graphgauge.core.types import Floats, Ints
 from graphgauge.explanation.events import Event, probabilities
 from graphgauge.explanation.masks import (
     DROPPED,
@@ -41,6 +41,8 @@ from graphgauge.stats.intervals import of_mean
 RANDOM, EMPTY = "random explainer", "empty explanation"
 SCORES = ("class", "max", "label")
 NO_CANDIDATES = "no candidate edges"
+# What metrics may need of a sample.
+NEEDS = ("edges", "answers", "robust", "truth", "times", "seeds", "elapsed")
 # Orders of the random explainer where no model is asked about them.
 FREE_ORDERS, _MOST_RANKS = 100, 10_000_000
 
@@ -223,16 +225,16 @@ class Sample:
     # ---- means
 
     def per_event(self, values: Floats) -> Floats:
-        """(N,) the mean of an event's explanations, each the mean of its rankings; NaN is left out, or if no units."""
-        known = np.isfinite(values) & (self.units[self.event] > 0)
-        return _means(_means(values, self.owner, known, len(self.explained)), self.explained, None, len(self))
+        """(N,) the mean of an event's explanations, each the mean of its rankings; NaN is left out."""
+        return _means(_means(values, self.owner, len(self.explained)), self.explained, len(self))
 
     def mean(self, values: Floats, reason: str = NO_CANDIDATES, ends: tuple[float, float] = (-1.0, 1.0)) -> Estimate:
         """The mean over events of a number for each ranking, which is between these ends."""
         return self.of_events(self.per_event(values), reason, ends)
 
     def of_events(self, values: Floats, reason: str, ends: tuple[float, float] = (-1.0, 1.0)) -> Estimate:
-        """The mean over events, per group, of a number for each event, which is between these ends."""
+        """The mean over events, per group, of a number for each event that has units, which is between these ends."""
+        values = np.where(self.units > 0, values, np.nan)
         known = ~np.isnan(values)
         group = np.zeros(len(self), np.int64) if self.group is None else self.group
         n = np.bincount(group[known], minlength=self.groups)
@@ -300,9 +302,9 @@ class Sample:
         return replace(self, group=group, groups=groups)
 
 
-def _means(values: Floats, owner: Ints, known: Mask | None, size: int) -> Floats:
-    """The mean of each owner's values that are known; NaN without one."""
-    known = ~np.isnan(values) if known is None else known
+def _means(values: Floats, owner: Ints, size: int) -> Floats:
+    """The mean of each owner's finite values; NaN without one."""
+    known = np.isfinite(values)
     number = np.bincount(owner[known], minlength=size)
     total = np.bincount(owner[known], values[known], size)
     return np.divide(total, number, out=np.full(size, np.nan), where=number > 0)
