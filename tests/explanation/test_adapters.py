@@ -197,7 +197,7 @@ def test_a_module_is_asked_once_about_all_masks_of_an_event() -> None:
     for one in said:
         model.part(one.context.target)  # how the graph is cut is measured first
     model.module.register_forward_hook(lambda *arguments: calls.append(1))
-    model.part = lambda target: model._everything  # type: ignore[method-assign]
+    model.part = lambda target: model.everything  # type: ignore[method-assign]
     table = ex.collect(model, said)
     assert len(calls) == 2 * len(said)  # all masks of each event, and the check
     assert ex.evaluate(table, metrics="all")["fidelity_drop@0.1"].n == len(said)

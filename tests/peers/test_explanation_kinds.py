@@ -338,10 +338,10 @@ def test_candidates_of_a_heterogeneous_graph_are_within_two_hops() -> None:
 
 def test_types_that_are_unclear_are_asked_for() -> None:
     for task, given, fix in (
-        ("edge", None, r'target_type=\("user", "movie"\)'),
+        ("edge", None, r'types of the pair, \("user", "movie"\)'),
         ("edge", ("author", "journal"), "journal"),
-        ("node", None, 'target_type="paper"'),
-        ("graph", "paper", "Leave it out"),
+        ("node", None, 'the type of the node, "paper"'),
+        ("graph", "paper", "leave it out"),
     ):
         with pytest.raises(GraphgaugeError, match=fix):
             ex.PyGModel(hetero("to_hetero", task), typed_data(), task=task, target_type=given)

@@ -112,7 +112,13 @@ def from_pyg(
         raise InputError(
             f"expected a torch_geometric Explanation, found {type(explanation).__name__}", where="explanation"
         )
-    _require_level(explanation, model)
+    level = getattr(getattr(explanation, "_model_config", None), "task_level", None)
+    if level is not None and level.value != model.task:
+        raise InputError(
+            f"explains a {level.value}-level model, but PyGModel has task={model.task!r}",
+            where="explanation",
+            fix=f'Pass PyGModel(module, data, task="{level.value}").',
+        )
     target, place = _explained(explanation, model, target)
     part = _explained_part(explanation, model, target)
     prediction = _of_whole(explanation, "prediction")
@@ -324,17 +330,6 @@ def _of_whole(explanation: Any, name: str) -> Any:
     return None if callable(found) else found
 
 
-def _require_level(explanation: Any, model: PyGModel) -> None:
-    level = getattr(getattr(explanation, "_model_config", None), "task_level", None)
-    told = None if level is None else str(getattr(level, "value", level))
-    if told is not None and told != model.task:
-        raise InputError(
-            f"explains a {told}-level model, but PyGModel has task={model.task!r}",
-            where="explanation",
-            fix=f'Pass PyGModel(module, data, task="{told}").',
-        )
-
-
 def _explained(explanation: Any, model: PyGModel, target: Any) -> tuple[Any, int]:
     """The target in the model's terms, and the row of its answer."""
     index = _of_whole(explanation, "index") if target is None else target
@@ -370,8 +365,7 @@ def _event(model: PyGModel, target: Any) -> str | int | None:
 def _explained_part(explanation: Any, model: PyGModel, target: Any) -> Part:
     """The data that have the explanation's edges: all, or one graph of several."""
     edges = {kind: whole_numbers(each, "edge_index") for kind, each in by_type(explanation, "edge_index").items()}
-    everything = Part(model.graph, *(np.arange(sum(each.values())) for each in (model.graph.nodes, model.graph.edges)))
-    for part in (everything, model.whole(target)):
+    for part in (model.everything, model.whole(target)):
         ours = part.graph.edge_index
         if all(np.array_equal(edges.get(kind, []), whole_numbers(each, "")) for kind, each in ours.items()):
             return part
@@ -413,18 +407,14 @@ def _true_class(explanation: Any, prediction: Any, place: int) -> int | None:
 
 
 def _numbered(given: Any, count: int, what: str) -> Ints:
-    """What is chosen of `count` things, from numbers or from a mask over all of them, in rising order."""
+    """What is chosen of `count` things, from numbers or from a mask over all of them."""
     array = np.atleast_1d(as_numeric(given, what))
     if array.dtype.kind == "b":
         return np.flatnonzero(lined_up(array, count, what, what))
     numbers = whole_numbers(array, what)
-    if numbers.ndim != 1:
-        raise InputError(f"expected a list of numbers or a mask, found shape {numbers.shape}", where=what)
-    wrong = numbers[(numbers < 0) | (numbers >= count)]
-    if wrong.size:
-        raise InputError(f"there is no number {wrong[0]} among {count}", where=what)
-    if len(np.unique(numbers)) < len(numbers):
-        raise InputError("a number is listed twice", where=what, fix="A mask is an array of booleans.")
+    if numbers.ndim != 1 or len(np.unique(numbers)) < len(numbers) or not np.isin(numbers, np.arange(count)).all():
+        fix = "A mask is an array of booleans."
+        raise InputError(f"expected different numbers below {count}, or a mask", where=what, fix=fix)
     return numbers
 
 

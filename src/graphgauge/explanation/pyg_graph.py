@@ -12,7 +12,7 @@ import numpy as np
 from graphgauge.core.arrays import is_tensor
 from graphgauge.core.errors import InputError
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.explanation.inputs import ENTRIES, FEATURES, NODES, Subgraph, whole_numbers
+from graphgauge.explanation.inputs import FEATURES, NODES, Subgraph, whole_numbers
 
 FLOWS = ("source_to_target", "target_to_source")
 BOTH_WAYS = "both"
@@ -81,6 +81,16 @@ class Graph:
     def shapes(self) -> dict[Any, tuple[int, int]]:
         """Rows and columns of the node features, by type."""
         return {kind: (len(x), x[:1].numel()) for kind, x in self.by_node["x"].items()}
+
+    def numbers(self, masked: str) -> dict[Any, Ints]:
+        """Numbers of nodes (rows, 1), features (1, columns) or entries (rows, columns), through the types."""
+        found, start = {}, 0
+        for kind, (rows, columns) in self.shapes.items():
+            shape = (1 if masked == FEATURES else rows, 1 if masked == NODES else columns)
+            first = self.starts[kind] if masked == NODES else start
+            found[kind] = first + np.arange(shape[0] * shape[1]).reshape(shape)
+            start += found[kind].size
+        return found
 
     @property
     def size(self) -> int:
@@ -168,22 +178,19 @@ class Part:
     nodes: Ints
     edges: Ints
 
+    def numbers(self, masked: str, whole: Graph) -> dict[Any, Ints]:
+        """The numbers that its nodes, features or entries have in the whole, as `Graph.numbers` shapes them."""
+        rows, numbers = whole.rows(self.nodes), whole.numbers(masked)
+        return numbers if masked == FEATURES else {kind: each[rows[kind]] for kind, each in numbers.items()}
+
 
 def feature_masks(whole: Graph, part: Part, subgraph: Subgraph, masks: Mask) -> dict[Any, Mask]:
     """For the features of each type, masks that can be multiplied with them: (B, nodes or 1, columns or 1)."""
-    found, start, own = {}, 0, whole.rows(part.nodes)
-    for kind, (count, columns) in whole.shapes.items():
-        first, size, shape = {
-            NODES: (whole.starts[kind], count, (len(own[kind]), 1)),
-            FEATURES: (start, columns, (1, columns)),
-            ENTRIES: (start, count * columns, (len(own[kind]), columns)),
-        }[subgraph.masked]
-        start += size
-        row, column = np.divmod(subgraph.ids - first, shape[1])
-        listed = np.zeros(1, np.int64) if subgraph.masked == FEATURES else own[kind]
-        mine = (subgraph.ids >= first) & (subgraph.ids < first + size) & np.isin(row, listed)
-        found[kind] = np.ones((len(masks), *shape), bool)
-        found[kind][:, np.searchsorted(listed, row[mine]), column[mine]] = masks[:, mine]
+    found = {}
+    for kind, numbers in part.numbers(subgraph.masked, whole).items():
+        mine, kept = np.isin(subgraph.ids, numbers), np.ones((len(masks), numbers.size), bool)
+        kept[:, np.searchsorted(numbers.ravel(), subgraph.ids[mine])] = masks[:, mine]
+        found[kind] = kept.reshape(len(masks), *numbers.shape)
     return found
 
 

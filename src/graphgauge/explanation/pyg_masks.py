@@ -75,20 +75,14 @@ def _sizes(graph: Graph, masked: str) -> dict[Any, int]:
     """How many edges, nodes, features or entries each type has."""
     if masked in (EDGES, NODES):
         return graph.edges if masked == EDGES else graph.nodes
-    return {kind: columns * (rows if masked == ENTRIES else 1) for kind, (rows, columns) in graph.shapes.items()}
+    return {kind: each.size for kind, each in graph.numbers(masked).items()}
 
 
 def places(part: Part, masked: str, whole: Graph) -> Ints:
     """The numbers in the model's data of what can be masked in a part."""
     if masked in (EDGES, NODES):
         return part.edges if masked == EDGES else part.nodes
-    if masked == FEATURES:
-        return np.arange(sum(_sizes(whole, masked).values()))
-    found, start, rows = [], 0, whole.rows(part.nodes)
-    for kind, (count, columns) in whole.shapes.items():
-        found.append(start + np.arange(count * columns).reshape(count, columns)[rows[kind]].reshape(-1))
-        start += count * columns
-    return np.concatenate(found)
+    return np.concatenate([each.ravel() for each in part.numbers(masked, whole).values()])
 
 
 def values_of(value: Any, graph: Graph, masked: str, what: str) -> AnyArray:

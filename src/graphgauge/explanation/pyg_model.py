@@ -15,7 +15,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.extras import need
 from graphgauge.core.options import whole_number
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.explanation.inputs import EDGES, FEATURES, NODES, Subgraph, users_code
+from graphgauge.explanation.inputs import EDGES, Subgraph, users_code
 from graphgauge.explanation.pyg_graph import BOTH_WAYS, FLOWS, Graph, Part, feature_masks, like
 
 # Answers that differ by less are the same: sums in another order.
@@ -105,7 +105,7 @@ class PyGModel:
         self.types = _target_types(self.graph, self.task, target_type)
         several = self._graph_of.max(initial=0) + 1
         self.targets = int(several) if self.task == "graph" else self.graph.nodes[self.types[0]]
-        self._everything = Part(self.graph, np.arange(nodes), np.arange(sum(self.graph.edges.values())))
+        self.everything = Part(self.graph, np.arange(nodes), np.arange(sum(self.graph.edges.values())))
         self._answers: AnyArray | None = None
         self._reached: dict[str, tuple[Ints, int]] = {}
         self._last: tuple[str, Part] | None = None
@@ -167,16 +167,14 @@ class PyGModel:
             return edges
         reaching = self._graph_of == (target if self.task == "graph" else -1)
         reaching[np.concatenate([*(row[edges] for row in self.graph.ends), self.ends(target)])] = True
-        found, start = [], 0
-        for kind, values in self.graph.by_node["x"].items():
-            x = as_numeric(values, "x").reshape(len(values), -1)
-            first = self.graph.starts[kind]
-            used = (x != 0) & reaching[first : first + len(x), np.newaxis]
-            if masked == NODES:
-                found.append(first + np.flatnonzero(used.any(axis=1)))
-            else:
-                found.append(start + np.flatnonzero(used.any(axis=0) if masked == FEATURES else used))
-                start += x.shape[1] if masked == FEATURES else x.size
+        found = []
+        for kind, numbers in self.graph.numbers(masked).items():
+            x = as_numeric(self.graph.by_node["x"][kind], "x")
+            mine = np.arange(len(x)) + self.graph.starts[kind]
+            used = (x.reshape(len(x), -1) != 0) & reaching[mine, np.newaxis]
+            for axis, length in enumerate(numbers.shape):  # a node or feature counts if one of its entries does
+                used = used.any(axis=axis, keepdims=True) if length == 1 else used
+            found.append(numbers[used])
         return np.concatenate(found)
 
     def predict(self, subgraph: Subgraph, target: Any, masks: Mask) -> AnyArray:
@@ -195,7 +193,7 @@ class PyGModel:
         target = self.checked_target(target)
         part = self.part(target)
         if subgraph.masked == EDGES and not np.isin(subgraph.ids, part.edges).all():
-            part = self._everything
+            part = self.everything
         step = max(1, _TOGETHER // max(part.graph.size, 1))
         answers = [self._masked(part, subgraph, target, masks[k : k + step]) for k in range(0, len(masks), step)]
         return np.concatenate(answers)
@@ -267,7 +265,7 @@ class PyGModel:
             One graph of a batch, or all data.
         """
         if self.task != "graph" or self.targets == 1:
-            return self._everything
+            return self.everything
         mine = self._graph_of == target
         return self.graph.part(np.flatnonzero(mine[self.graph.ends[0]]), np.flatnonzero(mine))
 
@@ -310,7 +308,7 @@ class PyGModel:
                 fix="Pass PyGModel num_hops=, how many edges a message travels.",
             )
         edges = self.graph.within(ends, hops, self._flow)
-        while len(edges) < len(self._everything.edges) and self._hears_from_farther(target, edges):
+        while len(edges) < len(self.everything.edges) and self._hears_from_farther(target, edges):
             if self._hops is not None:
                 raise InputError(
                     f"edges beyond {hops} hops change the answer of {self.module_name}",
@@ -319,16 +317,16 @@ class PyGModel:
                 )
             hops += 1
             more = self.graph.within(ends, hops, self._flow)
-            edges = self._everything.edges if len(more) == len(edges) else more  # from everywhere, as by a norm
+            edges = self.everything.edges if len(more) == len(edges) else more  # from everywhere, as by a norm
         return edges, hops
 
     def _hears_from_farther(self, target: Any, edges: Ints) -> bool:
         """Whether the answer changes when messages over all other edges are stopped; degrees stay as they are."""
         if not self._multiplies:
             return False
-        kept = np.isin(self._everything.edges, edges)[np.newaxis]
+        kept = np.isin(self.everything.edges, edges)[np.newaxis]
         try:
-            answer = self._ask(self._everything, target, 1, kept, weighted=True)[0]
+            answer = self._ask(self.everything, target, 1, kept, weighted=True)[0]
         except InputError:  # layers that take no mask
             return False
         return not same(answer, self.whole_answer(target))
@@ -358,7 +356,7 @@ class PyGModel:
             part = self.graph.part(np.union1d(self.graph.within(ends, hops + 1, flow), edges), ends)
             if same(self._ask(part, target)[0], self.whole_answer(target)):
                 return part
-        return self._everything
+        return self.everything
 
     # ---- asking
 
@@ -485,18 +483,15 @@ def _depth(module: Any) -> int:
 
 def _target_types(graph: Graph, task: str, given: Any) -> list[Any]:
     """The types of the explained nodes."""
-    if not graph.typed:
-        if given is not None:
-            raise OptionError("target_type is for heterogeneous graphs", fix="Leave it out.")
+    if not graph.typed and given is None:
         return [None, None]
     types = [given] if isinstance(given, str) else [*(given or ())]
-    if len(types) != {"node": 1, "edge": 2, "graph": 0}[task]:
-        fixes = {
-            "node": 'Pass target_type="paper".',
-            "edge": 'Pass the types of both nodes: target_type=("user", "movie").',
-            "graph": "Leave it out: a graph has none.",
-        }
-        raise OptionError(f"the type of an explained {task} cannot be {given!r:.60}", fix=fixes[task])
+    if not graph.typed or len(types) != {"node": 1, "edge": 2, "graph": 0}[task]:
+        raise OptionError(
+            f"target_type={given!r:.60} does not fit task={task!r}",
+            fix='In a heterogeneous graph it is the type of the node, "paper", or the types of the pair, '
+            '("user", "movie"); leave it out otherwise.',
+        )
     return [one_of("target_type", each, graph.nodes) for each in types]
 
 
