@@ -4,7 +4,7 @@ import numpy as np
 from tests.audit.cases import Case
 
 from graphgauge.explanation import Context, Explanation, Subgraph, collect
-from graphgauge.explanation.samples import Rules, sample_of
+from graphgauge.explanation.sample import Rules, sample_of
 
 LEVELS = (0.1, 0.25, 0.5)
 
@@ -32,7 +32,7 @@ def materials(model, importances, ties="fixed"):
     for event, importance in enumerate(importances):
         ends = np.stack([np.zeros(len(importance), int), np.arange(1, len(importance) + 1)])
         explanations.append(Explanation(Context(Subgraph(ends), event, event), importance, "ours"))
-    table = collect(model, explanations, levels=LEVELS, ties=ties, options={"acc_auc": {"points": 3}})
+    table = collect(model, explanations, sparsity_levels=LEVELS, ties=ties, acc_points=3)
     return {"answers": sample_of(table, "ours", Rules())}
 
 
@@ -63,6 +63,17 @@ def sparse(rng, kept=0.55, decimals=3):
     for importance in importances:
         importance[np.argsort(importance)[: round((1 - kept) * len(importance))]] = 0
     return materials(Sums(weights, bias), importances)
+
+
+def restless(rng, noise):
+    """A model in training mode: noise on every answer, whoever asks."""
+    weights, bias = drawn(rng)
+    draws = np.random.default_rng(rng.integers(1 << 31))
+
+    def read(answers):
+        return answers + noise * draws.normal(0, 1, answers.shape)
+
+    return materials(Sums(weights, bias, read=read), [rng.random(len(each)) for each in weights])
 
 
 def rounded(rng, values):
@@ -109,6 +120,12 @@ def faint(rng):
 
 
 CASES = [
+    Case(
+        "answers-do-not-repeat",
+        explained,
+        restless,
+        {"noise of a thousandth on logits": 1e-3, "of a hundredth": 1e-2, "of a tenth": 0.1},
+    ),
     Case("tied-importance", sparse, rounded, {"20 values": 20, "5": 5, "1": 1}),
     Case(
         "probabilities-as-logits", logits, squashed, {"a sigmoid of one logit": 1, "a softmax of two": 2, "of five": 5}

@@ -108,7 +108,7 @@ def test_python_files_and_commands_have_the_same_values(case, tmp_path):
     expected = values(case.call())
     assert expected
     request = Request(family=case.family, door=case.door, fields=case.fields(tmp_path)).checked()
-    assert values(request.evaluate()) == expected
+    assert values(request.evaluate(trust_code=True)) == expected
     target = tmp_path / "result.json"
     done = CliRunner().invoke(cli, [*case.words(tmp_path), "-o", str(target)])
     assert done.exit_code == 0, done.output + str(done.exception)

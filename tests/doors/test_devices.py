@@ -116,11 +116,9 @@ def explained(put: Put) -> Evaluation:
         put(np.array([[0, 1, 2, 3], [1, 2, 3, 0]])),
         nodes=put(np.arange(4)),
         times=put(np.arange(4)),
-        node_features=put(np.eye(4)),
-        edge_features=put(np.ones((4, 2))),
         candidates=put(np.arange(4)),
         units=put(np.arange(4)),
-        node_inputs={"y": put(np.arange(4))},
+        ids=put(np.arange(4)),
     )
     context = explanation.Context(graph, put(np.array(2)), event=0, truth=put(np.array([1, 0, 0, 1])))
     given = explanation.Explanation(context, put(np.array([0.875, 0.25, 0.125, 0.5])), explainer="mine")

@@ -29,22 +29,6 @@ EVERYWHERE = {
         "threads",
         "convention",
     },
-    "explanation": {
-        "explainer",
-        "score",
-        "signed",
-        "label_threshold",
-        "best_mode",
-        "acc_mode",
-        "acc_cap",
-        "acc_points",
-        "acc_keep",
-        "kl",
-        "delta_t",
-        "keep",
-        "groups",
-        "nan",
-    },
 }
 SHARED = {"metrics", "confidence"}
 

@@ -21,9 +21,8 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.doors.examples import FAMILIES, arguments, example, study_text
-from tests.explanation.brute import Weighted, random_explanations
 
-from graphgauge import explanation, generation
+from graphgauge import generation
 from graphgauge.core.errors import GraphgaugeError
 from graphgauge.old.cli.family import family_command
 from graphgauge.old.core.family import Family
@@ -115,41 +114,6 @@ def _sample_table(folder: Path) -> None:
     generation.SampleTable.of(**_conditioned(), latents=RNG.normal(size=(12, 2))).save(folder / "table.npz")
 
 
-def _answers(folder: Path) -> None:
-    said = [*random_explanations(3, 8), *random_explanations(3, 8, "two")]
-    explanation.collect(Weighted(3), said).save(folder / "table.jsonl")
-    explanation.write_explanations(said, folder / "explanations.jsonl")
-    brought = np.random.default_rng(3).normal(size=(16, 3, 2))
-    own = [(explanation.OwnAnswers(rows, "logit"),) for rows in brought]
-    explanation.write_explanations(
-        [replace(each, own=answers) for each, answers in zip(said, own, strict=True)], folder / "own.jsonl"
-    )
-
-
-_OF_SINGLE = {
-    "best_mode": ("fidelity_best", "mode"),
-    "kl": ("unfaithfulness", "kl"),
-    "delta_t": ("cohesiveness", "delta_t"),
-    "acc_mode": ("acc_auc", "mode"),
-    "acc_cap": ("acc_auc", "cap"),
-    "acc_points": ("acc_auc", "points"),
-    "acc_keep": ("acc_auc", "keep"),
-}
-
-
-def _explanation(table: Any = None, explanations: Any = None, **given: Any) -> Evaluation:
-    """Options of single metrics are flags of the command and one mapping of the library."""
-    single: dict[str, dict[str, Any]] = {}
-    for name in [name for name in given if name in _OF_SINGLE]:
-        metric, option = _OF_SINGLE[name]
-        single.setdefault(metric, {})[option] = given.pop(name)
-    asked = {"options": single, "absolute": not given.pop("signed", False), "keep": given.pop("keep", None)}
-    model = None if given.pop("model", None) is None else Weighted(3)
-    if table is not None:
-        return explanation.evaluate(explanation.read_table(table), **asked, **given)
-    return explanation.evaluate(model, explanation.read_explanations(explanations), **asked, **given)
-
-
 _FEW_DRAWS = {"resamples": 20, "permutations": 19}
 DATA = {
     each.name: each
@@ -164,31 +128,6 @@ DATA = {
         ),
         Data("generation table", {}, {"table": "table.npz"}, _generation, _sample_table, _FEW_DRAWS),
         Data("generation subject", {}, {"subject": "tests.generation.toy:case"}, fixed=_FEW_DRAWS),
-        Data("explanation table", {}, {"table": "table.jsonl"}, _explanation, _answers, {"explainer": "two"}),
-        Data(
-            "explanation model",
-            {},
-            {"explanations": "explanations.jsonl", "model": "tests.explanation.brute:model"},
-            _explanation,
-            _answers,
-            {"explainer": "two"},
-        ),
-        Data(
-            "explanation alone",
-            {},
-            {"explanations": "explanations.jsonl"},
-            _explanation,
-            _answers,
-            {"explainer": "two", "metrics": ("sparsity", "cohesiveness")},
-        ),
-        Data(
-            "explanation own",
-            {},
-            {"explanations": "own.jsonl"},
-            _explanation,
-            _answers,
-            {"explainer": "two", "convention": "pyg"},
-        ),
     )
 }
 EXAMPLES = {
@@ -196,10 +135,6 @@ EXAMPLES = {
     "generation conditions": 4,
     "generation table": 4,
     "generation subject": 1,
-    "explanation table": 6,
-    "explanation model": 3,
-    "explanation alone": 6,
-    "explanation own": 4,
 }
 # Options whose library counterpart is the same by construction, and which only cost time.
 # `columns` are those of files, which the library is not given.

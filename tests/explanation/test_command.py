@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from tests.command import graphgauge
-from tests.explanation.brute import Weighted, random_event, random_explanations
+from tests.explanation.brute import Weighted, random_explanations
 
 from graphgauge import explanation as ex
-from graphgauge.old.cli.family import family_command
+from graphgauge.cli.app import cli
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.figure import family_figure, svg_text
 
 MODEL = """
 import sys
@@ -60,18 +61,15 @@ not_callable = 3
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "weighted_model.py").write_text(MODEL.format(root=str(Path(__file__).parents[2])))
     ex.write_explanations(random_explanations(3, 8) + random_explanations(3, 8, "two"), tmp_path / "run.jsonl")
-    ex.collect(Weighted(3), random_explanations(3, 8)).save(tmp_path / "table.jsonl")
+    ex.collect(Weighted(3), random_explanations(3, 8), metrics="all").save(tmp_path / "table.jsonl")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.delitem(sys.modules, "weighted_model", raising=False)
     return tmp_path
 
 
-command = family_command("explanation")
-
-
 def run(*arguments: Any) -> Any:
-    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+    return CliRunner().invoke(cli, ["explanation", *map(str, arguments)])
 
 
 def values(outcome: Any) -> dict[str, float]:
@@ -96,12 +94,12 @@ def test_a_model_is_imported_asked_and_its_answers_are_kept(folder: Path) -> Non
         "--format",
         "json",
     )
-    found = values(run(*options, "--levels", "0.1,0.5", "--topk", "2", "--save-table", "answers.jsonl"))
+    found = values(run(*options, "--sparsity-levels", "0.1,0.5", "--topk", "2", "--save-answers", "answers.jsonl"))
     expected = ex.evaluate(
         Weighted(3),
         random_explanations(3, 8, "two") + random_explanations(3, 8),
         explainer="two",
-        levels=(0.1, 0.5),
+        sparsity_levels=(0.1, 0.5),
         topk=2,
     )
     np.testing.assert_equal(found, expected.to_flat())
@@ -111,53 +109,26 @@ def test_a_model_is_imported_asked_and_its_answers_are_kept(folder: Path) -> Non
 
 def test_options_reach_the_library(folder: Path) -> None:
     table = ex.read_table("table.jsonl")
-    found = run(
-        "--table",
-        "table.jsonl",
-        "--format",
-        "json",
-        "--signed",
-        "--score",
-        "max",
-        "--best-mode",
-        "keep",
-        "--kl",
-        "reverse",
-        "--metrics",
-        "fidelity_best,fidelity_drop@0.2,unfaithfulness@0.2",
-    )
-    expected = ex.evaluate(
-        table,
-        absolute=False,
-        score="max",
-        metrics=["fidelity_best", "fidelity_drop@0.2", "unfaithfulness@0.2"],
-        options={"fidelity_best": {"mode": "keep"}, "unfaithfulness": {"kl": "reverse"}},
-    )
+    keys = "fidelity_best,fidelity_drop@0.2,unfaithfulness@0.2"
+    found = run("--table", "table.jsonl", "--format", "json", "--score", "max", "--metrics", keys)
+    expected = ex.evaluate(table, score="max", metrics=keys.split(","))
     np.testing.assert_equal(values(found), expected.to_flat())
-    theirs = values(run("--table", "table.jsonl", "--format", "json", "--convention", "pyg"))
-    np.testing.assert_equal(theirs, ex.evaluate(table, convention="pyg").to_flat())
-    asked = ("--explanations", "run.jsonl", "--model", "weighted_model:load", "--explainer", "one", "--format", "json")
-    swept = values(run(*asked, "--acc-mode", "drop", "--acc-cap", "0.6", "--acc-points", "5", "--metrics", "acc_auc"))
-    sweep = {"acc_auc": {"mode": "drop", "cap": 0.6, "points": 5}}
-    direct = ex.evaluate(Weighted(3), random_explanations(3, 8), metrics=["acc_auc"], options=sweep)
-    assert swept["acc_auc"] == direct["acc_auc"].value
+    document = run("--table", "table.jsonl", "--format", "json", "--protocol", "time_to_explain_reference")
+    expected = ex.evaluate(table, protocol="time_to_explain_reference")
+    np.testing.assert_equal(values(document), expected.to_flat())
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (
-            (),
-            2,
-            "Give one form: --table; or --explanations and --model; or --explanations and --metrics; "
-            "or --explanations and --convention.",
-        ),
-        (("--table", "table.jsonl", "--explanations", "run.jsonl"), 2, "does not take --explanations"),
-        (("--explanations", "run.jsonl"), 2, "--model not given"),
-        (("--table", "table.jsonl", "--levels", "0.1"), 2, "already has the answers, does not take --levels"),
-        (("--table", "table.jsonl", "--levels", "some"), 2, "'some' is not a number"),
+        (("--explainer", "one"), 2, "either a table or explanations are evaluated. Give --table, or --explanations"),
+        (("--table", "table.jsonl", "--explanations", "run.jsonl"), 2, "either a table or explanations"),
+        (("--explanations", "run.jsonl", "--explainer", "one"), 3, "model: is missing"),
+        (("--table", "table.jsonl", "--model", "weighted_model:load"), 2, "a table has its answers"),
+        (("--table", "table.jsonl", "--sparsity-levels", "0.1"), 2, "the table was collected already"),
+        (("--table", "table.jsonl", "--sparsity-levels", "some"), 2, "--sparsity-levels"),
         (("--table", "absent.jsonl"), 3, "absent.jsonl: no such file"),
-        (("--table", "run.jsonl"), 3, "not a table"),
+        (("--table", "run.jsonl"), 3, "not a table: it has no header"),
         (("--explanations", "run.jsonl", "--model", "weighted_model:load"), 2, "2 explainers: one, two"),
         (("--explanations", "run.jsonl", "--model", "no_such_module:load"), 2, "no module 'no_such_module'"),
         (("--explanations", "run.jsonl", "--model", "weighted_model:other"), 2, "has no function 'other'"),
@@ -183,24 +154,18 @@ def test_the_whole_command_writes_result_items_and_figure(folder: Path) -> None:
         "result.json",
         "--figure",
         "figure.svg",
-        "--keep",
-        "items",
+        "--keep-items",
         "--gate",
         "acc_auc >= 2",
     ]
     done = graphgauge(*arguments)
     assert done.returncode == 1, done.stderr
-    assert "gate failed" in done.stderr
+    assert "acc_auc" in done.stderr + done.stdout
     content = json.loads((folder / "result.json").read_text())
     assert [entry["name"] for entry in content["receipt"]["inputs"]] == ["table"]
     assert content["side_files"][0]["rows"] == 8
     picture = (folder / "figure.svg").read_text()
-    for text in (
-        "fidelity_drop (higher is better)",
-        "fidelity_keep (lower is better)",
-        "acc_auc (keep the top 0 to 0.3)",
-        "random",
-    ):
+    for text in ("decrease without the top edges", "decrease with them alone", "acc_auc", "random explainer"):
         assert text in picture, text
 
 
@@ -247,53 +212,22 @@ def test_figures_of_every_kind_of_event(tmp_path: Path) -> None:
     for name, explanations in cases.items():
         ex.evaluate(Weighted(0), explanations).plot(tmp_path / name)
         assert (tmp_path / name).stat().st_size > 1000
+    ex.evaluate(None, cases["static.svg"], metrics=["truth_auc"]).plot(tmp_path / "bars.svg")
     assert "<script>" not in (tmp_path / "infinite.svg").read_text()
-    assert "random order" in (tmp_path / "static.svg").read_text()
 
 
-def test_the_picture_has_its_levels_in_order_and_no_bars_that_were_not_asked(tmp_path: Path) -> None:
-    from graphgauge.explanation.figure import picture
-    from graphgauge.explanation.samples import Rules
-
-    table = ex.collect(Weighted(3), random_explanations(3, 8), topk=(1, 4))
-    drawn = picture(table, "one", Rules(), 0.95)
-    assert (np.diff(drawn.shares) >= 0).all()
-    found = ex.evaluate(table)
-    assert sorted(drawn.drop["one"].value) == sorted(
-        found[f"fidelity_drop@{level}"].value for level in table.settings.grid
-    )
-    assert drawn.drop["one"].value[0] == found["fidelity_drop@k=1"].value
-    signed = picture(table, "one", Rules(absolute=False), 0.95)
-    for name, band in signed.drop.items():
-        assert (band.low <= band.value).all(), name
-        assert (band.value <= band.high).all(), name
-    assert signed.drop["one"].low.min() < 0
-    other = ex.evaluate(table, options={"acc_auc": {"keep": "complement"}})
-    assert "acc_auc" in other.skipped
-    other.plot(tmp_path / "other.svg")
-    assert "acc_auc" not in (tmp_path / "other.svg").read_text()
-
-
-def test_the_legend_stands_below_the_curves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from graphgauge.explanation import figure as explanation_figure
-    from graphgauge.old.core import figures
-
-    boxes = []
-
-    @contextmanager
-    def measured(path: Any, columns: int, **size: Any) -> Any:
-        with figures.figure(path, columns, **size) as axes:
-            yield axes
-            canvas = axes[0].figure.canvas
-            canvas.draw()
-            axis = axes[0]
-            boxes.append((axis.get_legend().get_window_extent().y1, axis.xaxis.label.get_window_extent().y0))
-
-    monkeypatch.setattr(explanation_figure, "figure", measured)
-    rng = np.random.default_rng(3)
-    context = random_event(rng, "e", edges=12, temporal=True)
-    names = [f"explainer {letter}" for letter in "abcdefg"]
-    said = [ex.Explanation(context, rng.random(len(context.subgraph)), name) for name in names]
-    ex.evaluate(Weighted(3), said, explainer=names[0]).plot(tmp_path / "figure.png")
-    ((legend, label),) = boxes
-    assert legend < label
+def test_curves_are_in_rising_order_and_those_of_stored_results_are_drawn(tmp_path: Path) -> None:
+    table = ex.collect(Weighted(3), random_explanations(3, 8) + random_explanations(3, 8, "two"), topk=(1, 4))
+    found = {name: ex.evaluate(table, explainer=name) for name in table.explainers}
+    grid = found["one"].drawings["curves"]
+    assert (np.diff(grid["share"]) >= 0).all()
+    signed = ex.evaluate(table, explainer="one", metrics=["fidelity_drop.signed"])
+    assert sorted(grid["drop"]) == pytest.approx(sorted(each.value for each in signed.values()))
+    assert (grid["drop.low"] <= grid["drop"]).all()
+    assert (grid["keep"] <= grid["keep.high"]).all()
+    for name, each in found.items():
+        each.save(tmp_path / f"{name}.json")
+    stored = {name: Evaluation.load(tmp_path / f"{name}.json") for name in found}
+    drawn = [svg_text(family_figure("explanation", each)) for each in (found, stored)]
+    assert "one" in drawn[0]
+    assert drawn[0] == drawn[1]

@@ -86,10 +86,10 @@ def test_the_protocol_fixes_how_edges_are_ranked_and_scored() -> None:
         with pytest.raises(OptionError, match="and the protocol time_to_explain has"):
             ex.evaluate(Weighted(0), said, protocol="time_to_explain", **wrong)
     table = ex.collect(Weighted(0), said)
-    with pytest.raises(OptionError, match="ties='position' is an option of asking.*with ties='fixed'"):
+    with pytest.raises(OptionError, match=r"ties='position' is an option of asking.*with ties='fixed'"):
         ex.evaluate(table, protocol="time_to_explain")
     joined = next(seed for seed in range(20) if any(_joins(one) for one in random_explanations(seed, 6)))
-    with pytest.raises(InputError, match="masks edges together.*units=.edges."):
+    with pytest.raises(InputError, match=r"masks edges together.*units=.edges."):
         ex.evaluate(Weighted(0), random_explanations(joined, 6), protocol="time_to_explain")
 
 
@@ -110,7 +110,7 @@ class Sum:
 
 
 def test_the_document_by_hand() -> None:
-    """Ten edges of decreasing importance; p = .1 + .08 k, or 1 − p where that is larger; the label is 1 from k = 5 on."""
+    """Ten edges of decreasing importance; p = .1 + .08 k, or 1 − p if that is larger; the label is 1 from k = 5 on."""
     subgraph = ex.Subgraph([range(10), range(1, 11)], times=range(10))
     one = ex.Explanation(ex.Context(subgraph, event=0), np.arange(10, 0, -1))
     levels = (0.1, 0.25, 0.5)
@@ -194,6 +194,6 @@ def test_options_of_the_original_protocol_are_taken(call: Any) -> None:
 @pytest.mark.parametrize("name", ["fidelity_minus", "fidelity_minus@0.1", "pos_fidelity", "best"])
 def test_names_of_other_libraries_are_answered(name: str) -> None:
     model = Weighted(0)
-    with pytest.raises(UnknownNameError, match="fidelity_drop|label_flip_drop|fidelity_best"):
+    with pytest.raises(UnknownNameError, match=r"fidelity_drop|label_flip_drop|fidelity_best"):
         ex.evaluate(model, random_explanations(0, 2), metrics=[name])
     assert model.rows == 0

@@ -80,7 +80,7 @@ def test_masks_that_were_not_asked_for_are_named() -> None:
     assert {"sufficiency_auc", "acc_auc"} <= {*ex.evaluate(table).skipped}
     with pytest.raises(InputError, match="the model was not asked about masks of the kind keep"):
         ex.evaluate(table, metrics=["fidelity_keep@0.1"])
-    with pytest.raises(OptionError, match="robust_drop@{level} needs robust"):
+    with pytest.raises(OptionError, match=r"robust_drop@{level} needs robust"):
         ex.evaluate(table, metrics=["robust_drop"])
 
 

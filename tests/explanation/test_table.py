@@ -264,7 +264,7 @@ def test_many_accepted_explanations_of_many_candidates_are_refused(tmp_path: Pat
 
 def test_a_number_does_not_stand_for_many_nodes(tmp_path: Path) -> None:
     record = {"event": 0, "subgraph": {"edge_index": [[0], [10**12]]}, "explanations": []}
-    with pytest.raises(InputError, match="there is no node 1000000000000. List the nodes"):
+    with pytest.raises(InputError, match=r"there is no node 1000000000000. List the nodes"):
         ex.read_explanations(written(tmp_path, [record]))
     far = ex.Subgraph([[0, 5_000], [4_999, 1]])
     ex.write_explanations([ex.Explanation(ex.Context(far, event=0), [1, 2])], tmp_path / "far.jsonl")
@@ -352,5 +352,5 @@ def test_masks_and_events_are_listed_once(tmp_path: Path) -> None:
     forged = {**first, "masks": [first["masks"][0], *first["masks"]], "outputs": [[9.0, 0.0], *first["outputs"]]}
     with pytest.raises(InputError, match="line 2, masks: a mask is listed twice"):
         ex.evaluate([head, forged])
-    with pytest.raises(InputError, match="twice|once as a number and once as text"):
+    with pytest.raises(InputError, match=r"twice|once as a number and once as text"):
         ex.evaluate([*records, {**first, "event": str(first["event"])}])

@@ -55,7 +55,6 @@ def readers() -> list[Reader]:
     from graphgauge.core.door import Input
     from graphgauge.core.items import Items
     from graphgauge.core.sealed import encode, read
-    from graphgauge.explanation.items import Items as ExplanationItems
     from graphgauge.explanation.table import read_explanations, read_table
     from graphgauge.forecasting.state import ForecastState
     from graphgauge.generation.table import SampleTable
@@ -102,7 +101,6 @@ def readers() -> list[Reader]:
         Reader("state of forecasts", "f.npz", _forecasts, ForecastState.load),
         Reader("negatives", "n.npz", _negatives, Negatives.load),
         Reader("explanations", "e.jsonl", _explanations, read_explanations),
-        Reader("items of explanations", "i.npz", _explained, ExplanationItems.load),
         Reader("table of samples", "t.npz", _samples, SampleTable.load),
         Reader("names of nodes", "n.txt", lambda p: text(p, "a\nb\nc\n" * 9), read_names),
         Reader(
@@ -197,12 +195,6 @@ def _explanations(path: Path) -> None:
 
     graph = Subgraph(np.array([[0, 1, 0], [1, 2, 2]]))
     write_explanations([Explanation(Context(graph, target=0, event=n), MATRIX[n, :3]) for n in range(3)], path)
-
-
-def _explained(path: Path) -> None:
-    from graphgauge.explanation.items import Items
-
-    Items(np.arange(6), {"a": MATRIX[0], "b": MATRIX[1]}, {"b": MATRIX[2]}).save(path)
 
 
 def _samples(path: Path) -> None:

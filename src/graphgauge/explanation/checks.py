@@ -104,9 +104,9 @@ def model_ignores_edges(answers: Sample) -> Evidence | None:
 @check(
     "random-not-beaten",
     family="explanation",
-    message="over {events} events fidelity_drop.signed is {drop:.3f} and that of random orders of the same edges "
-    "{drop_random:.3f} (p = {drop_p:.3f}), fidelity_keep.signed {keep:.3f} and {keep_random:.3f} (p = {keep_p:.3f}), "
-    "in the mean over levels: neither p is below 0.025, so neither is significantly better",
+    message="over {events} events and all levels fidelity_drop.signed is {drop:.3f}, of random orders "
+    "{drop_random:.3f} (p = {drop_p:.3f}), and fidelity_keep.signed {keep:.3f}, of random orders {keep_random:.3f} "
+    "(p = {keep_p:.3f}): neither p is below 0.025",
     remedy="Do not claim that these explanations show what the model used; explain more events.",
 )
 def random_not_beaten(answers: Sample) -> Evidence | None:
@@ -121,9 +121,9 @@ def random_not_beaten(answers: Sample) -> Evidence | None:
     "inverted-explanation",
     family="explanation",
     severity="error",
-    message="over {events} events the explanations are worse than random orders of the same edges: "
+    message="over {events} events and all levels the explanations are worse than random orders of the same edges: "
     "fidelity_drop.signed {drop:.3f} and {drop_random:.3f} (p = {drop_p:.2g}), fidelity_keep.signed {keep:.3f} and "
-    "{keep_random:.3f} (p = {keep_p:.2g}), in the mean over levels",
+    "{keep_random:.3f} (p = {keep_p:.2g})",
     remedy="Check the sign of the importance: a high value must mean that an edge supports the predicted class.",
 )
 def inverted_explanation(answers: Sample) -> Evidence | None:

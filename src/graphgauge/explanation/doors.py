@@ -39,7 +39,7 @@ DOORS = (
                 None,
                 "Equal importance: by time, source, target; averaged; or in order.",
             ),
-            Option("random", int | None, None, "Orders of the random explainer, 3 by default; 0: none.", 0),
+            Option("random", int | None, None, "Orders of the random explainer, 3 by default; 0: none.", 0, 10_000),
             Option(
                 "score",
                 Literal["class", "max", "label"],

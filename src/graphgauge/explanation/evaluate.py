@@ -22,7 +22,7 @@ from graphgauge.core.loop import Measured, broken_down, measure
 from graphgauge.core.metric import Metric
 from graphgauge.core.options import confidence_level, nan_policy, whole_number
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.registry import Chosen, select
+from graphgauge.core.registry import DEFAULT, Chosen, select
 from graphgauge.core.result import Result
 from graphgauge.core.types import Floats
 from graphgauge.explanation.ask import Stages, collect
@@ -30,6 +30,7 @@ from graphgauge.explanation.conventions import refuse_joined, under
 from graphgauge.explanation.declared import COMPARED, estimated, found
 from graphgauge.explanation.figure import curves
 from graphgauge.explanation.inputs import Explanation, users_code
+from graphgauge.explanation.masks import Settings, numbers_of, shares_of
 from graphgauge.explanation.sample import NEEDS, Rules, Sample, sample_of, samples_by_need
 from graphgauge.explanation.table import AnswerTable
 from graphgauge.protocols import under_protocols
@@ -170,12 +171,13 @@ def evaluate(
     sample = sample_of(answers, who, rules)
     refuse_joined(sample, protocol)
     conventions = _conventions(answers, rules, nan, protocol)
+    usual = _conventions(AnswerTable(Settings(), ()), Rules(), "raise", None)
     samples, measured, chosen = measured_by(sample, metrics, level, conventions, protocol)
     labels, keyed = _labels(groups, sample), dict(_keyed(chosen))
     return Evaluation(
         "explanation",
         [_against_random(result, sample, keyed, level) for result in measured.results],
-        conventions=conventions,
+        conventions={name: text for name, text in conventions.items() if name in _TOLD or text != usual.get(name)},
         options={"explainer": who, "levels": list(answers.settings.grid), "confidence": level},
         breakdowns={
             axis: _broken_down(axis, names, chosen, samples, measured, level) for axis, names in labels.items()
@@ -226,10 +228,21 @@ def measured_by(
 ) -> tuple[dict[str, Sample], Measured, list[Chosen]]:
     """The sample by need, the results with their estimates, and the metrics with their parameters."""
     samples = samples_by_need(sample)
-    swept = {} if metrics is None else {"level": sample.grid}
-    listed, named = select("explanation", metrics, samples, swept)
+    listed, named = _selected(metrics, samples, sample)
     chosen = [(under(metric, protocol), params) for metric, params in listed]
     return samples, measure(chosen, samples, named=named, confidence=level, conventions=conventions), chosen
+
+
+def _selected(metrics: Any, samples: Mapping[str, Sample], sample: Sample) -> tuple[list[Chosen], frozenset[str]]:
+    """The metrics with their parameters: those of the default at their own level, others at all that are collected."""
+    asked = list(metrics) if isinstance(metrics, list | tuple) else metrics
+    usual = metrics is None or (isinstance(asked, list) and DEFAULT in asked)
+    listed, named = select("explanation", None, samples)[0] if usual else [], frozenset[str]()
+    rest = [each for each in asked if each != DEFAULT] if isinstance(asked, list) else asked
+    if rest:
+        more, named = select("explanation", rest, samples, {"level": sample.grid})
+        listed = list(dict(_keyed([*listed, *more])).values())
+    return listed, named
 
 
 def items_of(sample: Sample, measured: Measured) -> Items:
@@ -290,6 +303,9 @@ def _refuse_unknown(metrics: Any) -> None:
 def _refuse_other(table: AnswerTable, options: Mapping[str, Any]) -> None:
     """A table was collected with its own options."""
     settings = table.settings
+    asked = {name: options[name] for name in settings.__struct_fields__ if name in options}
+    shares_of(options.get("sparsity_levels"))
+    Settings(**asked | {"topk": numbers_of(options.get("topk"))})  # refuses what no table could have
     known = {"ties": settings.ties, "by": settings.by, "seed": settings.seed, "random": settings.random}
     for name, value in options.items():
         if name in known and value == known[name]:
@@ -342,7 +358,7 @@ def _labels(groups: Any, sample: Sample) -> dict[str, list[Any]]:
         if not isinstance(axis, str) or axis == "n":
             raise OptionError(f"{axis!r:.40} cannot name groups", fix="Use another text.")
         if by_event is None:
-            labels[axis] = list(_own_groups(one_of("group", axis, GROUPS), sample))
+            labels[axis] = list(_own_groups(one_of("groups", axis, GROUPS), sample))
             continue
         if not isinstance(by_event, Mapping):
             raise OptionError(f"groups of {axis!r:.40} must be a dictionary by event", fix="{event: group, …}.")
@@ -366,6 +382,8 @@ def _own_groups(axis: str, sample: Sample) -> Iterator[str]:
 # ---- conventions
 
 _TIES = {"fixed": "by time, source and target", "average": "average over random orders", "position": "by position"}
+# What stands above the results also if it is as usual.
+_TOLD = ("model_output", "units")
 # What happens to masked edges or features.
 _MASKING = {"remove": "removed", "weight": "weighted: messages or features times 0"}
 _SCORES = {

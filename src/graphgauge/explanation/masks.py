@@ -152,18 +152,12 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def shares_of(values: Any) -> tuple[float, ...]:
     """Levels as shares: distinct, rising."""
-    try:
-        return tuple(sorted({float(Level(float(str(value)))) for value in _listed(values)}))
-    except (TypeError, ValueError):
-        raise OptionError(f"sparsity_levels must be shares from 0 to 1, not {values!r:.60}") from None
+    return tuple(sorted({float(Level(number("sparsity_levels", each, 0, 1))) for each in _listed(values)}))
 
 
 def numbers_of(values: Any) -> tuple[int, ...]:
     """Levels as numbers of units: distinct, rising."""
-    try:
-        return tuple(sorted({int(Level(f"k={value}")[2:]) for value in _listed(values)}))
-    except (TypeError, ValueError):
-        raise OptionError(f"topk must be whole numbers of at least 0, not {values!r:.60}") from None
+    return tuple(sorted({whole_number("topk", each) for each in _listed(values)}))
 
 
 def _listed(values: Any) -> list[Any]:

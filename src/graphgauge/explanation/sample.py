@@ -244,7 +244,7 @@ class Sample:
         warnings = ()
         if known.any() and not known.all():
             share = f"{np.count_nonzero(~known)} of {len(values)} events"
-            warnings = (f"{share} have no value ({reason}) and are left out of the mean",)
+            warnings = (f"{share} have no value ({reason})",)
         return Estimate(
             value,
             n.astype(np.int64),

@@ -5,20 +5,20 @@ from __future__ import annotations
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.number import shown
 
-_SIDES = {"necessity_auc": "dropping what it names", "sufficiency_auc": "keeping that alone", "truth_auc": "the truth"}
+_KEYS = ("necessity_auc", "sufficiency_auc", "truth_auc")
 
 
 def conclusion(evaluation: Evaluation) -> str:
     """How the explainer stands to the random one, by the headline metrics that were computed."""
     who = evaluation.options.get("explainer", "the explainer")
-    said = []
-    for key, side in _SIDES.items():
-        if key in evaluation and evaluation[key].interpretation:
-            verdict = str(evaluation[key].interpretation).partition(" (")[0]
-            said.append(
-                f"{verdict.removesuffix(' than the random explainer')} by {side} ({key} {shown(evaluation[key].value)})"
-            )
-    if not said:
-        first = next((each for each in evaluation.values() if each.defined), None)
-        return "" if first is None else f"{first.key} of {who} is {shown(first.value)}."
-    return f"Against random orders of the same edges, {who} is {', '.join(said)}."
+    groups: dict[str, list[str]] = {"better": [], "worse": [], "not distinguished": []}
+    for key in _KEYS:
+        words = evaluation[key].interpretation if key in evaluation else None
+        if words is not None:
+            verdict = next((each for each in groups if words.startswith(each)), "not distinguished")
+            groups[verdict].append(f"{key} ({shown(evaluation[key].value)})")
+    said = [f"{verdict} by {' and '.join(keys)}" for verdict, keys in groups.items() if keys]
+    if said:
+        return f"Against random orders of the same edges, {who} is {', '.join(said)}."
+    first = next((each for each in evaluation.values() if each.defined), None)
+    return "" if first is None else f"{first.key} of {who} is {shown(first.value)}."
