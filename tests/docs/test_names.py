@@ -25,7 +25,6 @@ from graphgauge.core.errors import GraphgaugeError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import BUILT_IN
 from graphgauge.core.result import Result
-from graphgauge.explanation.conventions import CONVENTIONS
 from graphgauge.old.core import metric as old_registry
 
 COPIED_FROM = [DOCS / "quickstart.md", DOCS / "conventions.md", ROOT / "README.md", DOCS / "index.md"]
@@ -42,7 +41,6 @@ CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 def is_metric(name: str) -> bool:
     """A key with its parameter filled in, or with a star for several, or a library's own name for one."""
     keys = [entry.key for family in BUILT_IN for entry in generator()["metrics_of"](family)]
-    keys += [key for each in CONVENTIONS.values() for key in each.aliases]
     if "*" in name:
         return any(fnmatch(key, name) for key in keys)
     if name in keys or name in {key.partition("@{")[0] for key in keys}:

@@ -74,7 +74,6 @@ SHOWN_BY = {
     **dict.fromkeys((f"audit.{name}" for name in ("Check", "Finding", "Findings")), "core.finding.check"),
     "evolution.Cycle": "evolution.Log",
     "evolution.NietzscheEvaluationSuite": "evolution.EvaluationSuite",
-    "explanation.OwnAnswers": "explanation.from_pyg",
     "explanation.PyGModel": "explanation.explain_pyg",
     "generation.Molecules": "generation.evaluate_molecules",
     "generation.SampleComparison": "generation.compare_samples",

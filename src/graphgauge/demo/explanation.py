@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats, Ints
+from graphgauge.core.types import Floats
 from graphgauge.demo import SEEDS, Demo
 from graphgauge.explanation import Context, Explanation, Subgraph, collect
 
@@ -18,16 +19,8 @@ class _Rule:
 
     model_output = "probability"
 
-    def predict(self, subgraph: Subgraph, target: int, masks: np.ndarray) -> Floats:
-        gifts, sizes = _gifts(subgraph, target)
-        return np.asarray(0.1 + 0.8 * np.minimum(masks[:, gifts] @ sizes / 1.8, 1))
-
-
-def _gifts(subgraph: Subgraph, target: int) -> tuple[Ints, Floats]:
-    """The last three gifts to the target, and their sizes."""
-    sizes = np.asarray(subgraph.edge_features)[:, 0]
-    gifts = np.flatnonzero((subgraph.edge_index[1] == target) & (sizes > 0))[-3:]
-    return gifts, sizes[gifts]
+    def predict(self, subgraph: Subgraph, target: Any, masks: np.ndarray[Any, Any]) -> Floats:
+        return np.asarray(0.1 + 0.8 * np.minimum(masks[:, target["gifts"]] @ np.array(target["sizes"]) / 1.8, 1))
 
 
 def _occlusion(context: Context) -> Floats:
@@ -57,10 +50,10 @@ def _context(event: str, draw: np.random.Generator) -> Context:
     sizes = draw.uniform(0.2, 1, _CONTACTS) * (draw.random(_CONTACTS) < 0.5)
     chosen = draw.choice(_CONTACTS, 3, replace=False)
     edges[1, chosen], sizes[chosen] = 0, draw.uniform(0.2, 1, 3)
-    times = np.sort(draw.random(_CONTACTS))
-    subgraph = Subgraph(edges, np.arange(_PEOPLE), times=times, edge_features=sizes[:, None])
-    truth = np.isin(np.arange(_CONTACTS), _gifts(subgraph, 0)[0])
-    return Context(subgraph, target=0, event=event, truth=truth)
+    gifts = np.flatnonzero((edges[1] == 0) & (sizes > 0))[-3:]
+    subgraph = Subgraph(edges, np.arange(_PEOPLE), times=np.sort(draw.random(_CONTACTS)))
+    target = {"gifts": gifts.tolist(), "sizes": sizes[gifts].tolist()}
+    return Context(subgraph, target, event, truth=np.isin(np.arange(_CONTACTS), gifts))
 
 
 def _write(folder: Path) -> None:

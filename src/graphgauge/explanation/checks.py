@@ -12,7 +12,7 @@ from graphgauge.core.finding import check
 from graphgauge.core.metric import Metric
 from graphgauge.core.types import Floats
 from graphgauge.explanation.ask import INVARIANT
-from graphgauge.explanation.metrics import fidelity_drop_signed, fidelity_keep_signed
+from graphgauge.explanation.fidelity import fidelity_drop_signed, fidelity_keep_signed
 from graphgauge.explanation.sample import Sample
 from graphgauge.stats.errors import sample_std
 

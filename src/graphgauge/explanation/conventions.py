@@ -17,8 +17,8 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.metric import Estimate, Metric, MetricFunction, NoChance
 from graphgauge.core.types import Floats, Ints
 from graphgauge.explanation.declared import against
+from graphgauge.explanation.fidelity import fidelity_keep, refuse_third_label
 from graphgauge.explanation.masks import Level
-from graphgauge.explanation.metrics import fidelity_keep, refuse_third_label
 from graphgauge.explanation.sample import Sample
 
 _ANY = (-np.inf, np.inf)

@@ -178,7 +178,7 @@ def evaluate(
         "explanation",
         [_against_random(result, sample, keyed, level) for result in measured.results],
         conventions={name: text for name, text in conventions.items() if name in _TOLD or text != usual.get(name)},
-        options={"explainer": who, "levels": list(answers.settings.grid), "confidence": level},
+        options={"explainer": who, "levels": [str(each) for each in answers.settings.grid], "confidence": level},
         breakdowns={
             axis: _broken_down(axis, names, chosen, samples, measured, level) for axis, names in labels.items()
         },
@@ -262,6 +262,7 @@ def _keyed(chosen: Iterable[Chosen]) -> Iterator[tuple[str, Chosen]]:
 def _against_random(result: Result, sample: Sample, chosen: Mapping[str, Chosen], level: float) -> Result:
     """The result with a sentence on how it compares with the random explainer, event by event."""
     metric, params = chosen[result.key]
+    result = with_fields(result, params={name: str(level) for name, level in params.items()})
     if metric.name not in COMPARED or not result.defined:
         return result
     test = random_test(metric, params, sample, level)

@@ -1,348 +1,373 @@
-"""Metrics of a model's answers on masked graphs; those of the edges alone are in `selection`.
+"""Metrics of the edges that an explanation selects: how close they are, whether they are right, whether seeds agree.
 
-f(G) is the score of the whole graph, by default the probability of the class predicted on it. E is the number of units,
-and k at a level s is s · E as Python rounds it. Values are means over events.
+Those of the model's answers are in `fidelity`.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import combinations, pairwise, product
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphgauge.core.errors import InputError
-from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, NoChance
-from graphgauge.core.types import Floats
-from graphgauge.explanation import selection  # noqa: F401, its metrics belong to the family
-from graphgauge.explanation.declared import EMPTY, SCORED, against, explained
+from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, Exempt, NoChance, NoInterval
+from graphgauge.core.result import Reference
+from graphgauge.core.types import Floats, Ints, Mask
+from graphgauge.explanation import fidelity  # noqa: F401, its metrics come first
+from graphgauge.explanation.declared import EMPTY, LAWS, against, explained
 from graphgauge.explanation.masks import Level
 from graphgauge.explanation.sample import EMPTY as NOTHING
-from graphgauge.explanation.sample import RANDOM, Sample, over_events
+from graphgauge.explanation.sample import NO_CANDIDATES, RANDOM, Sample
+from graphgauge.explanation.temporal import phases, touching
+from graphgauge.stats.errors import standard_error
+from graphgauge.stats.intervals import of_positive
 
-# Warn if removing the explanation raises the score in more than this share of events.
-_MANY = 0.25
-_USUAL = Level("0.1")
+_USUAL, _FIFTH = Level("0.1"), Level("0.2")
 _UNIT = (0.0, 1.0)
-_LABELS = {"conventions": EMPTY, "reference": "amara2022", "bounds": (0, 1)}
+_NO_TRUTH, _NO_TIMES = "no known truth", "no times, all times equal, or fewer than two edges"
+_ONE_RUN = "explained with one seed only"
+_selected = partial(explained, needs=("edges",), conventions=EMPTY)
 
 
-# ---- the score, dropped and kept
+# ---- cohesiveness
 
 
-@explained("fidelity_drop@{level}", "drop")
-def fidelity_drop(s: Sample, *, level: Level = _USUAL) -> Estimate:
-    """Change of the score when the explanation is dropped: |f(G) − f(G without the top k)|.
+class _Touched(NamedTuple):
+    """The edges of all rankings whose events have times, ranking by ranking and in their order.
 
-    A large value means that the explanation is necessary.
+    Each has the rank of its unit, and its agreement in time with the earlier edges that share a node with it, and their
+    number. `rankings` are the numbers of these rankings, and `starts` the places of their first edges.
     """
-    change = s.drops[:, s.level(level)]
-    estimate = s.mean(np.abs(change), ends=_UNIT)
-    raised = s.per_event((change < 0).astype(np.float64))
-    share = float(np.nanmean(raised)) if s.who not in (RANDOM, NOTHING) and np.isfinite(raised).any() else 0.0
-    if share <= _MANY or s.group is not None:
-        return estimate
-    words = f"removal raises the score in {share:.0%} of events; see fidelity_drop.signed@{level}"
-    return replace(estimate, warnings=(*estimate.warnings, words))
+
+    rankings: Ints
+    starts: Ints
+    owner: Ints
+    rank: Ints
+    agreement: Floats
+    touched: Ints
 
 
-@explained("fidelity_drop.signed@{level}", "drop", compared=True)
-def fidelity_drop_signed(s: Sample, *, level: Level = _USUAL) -> Estimate:
-    """Decrease of the score when the explanation is dropped, f(G) − f(G without the top k); negative if it rises."""
-    return s.mean(s.drops[:, s.level(level)])
-
-
-@explained("fidelity_keep@{level}", "keep", direction="lower")
-def fidelity_keep(s: Sample, *, level: Level = _USUAL) -> Estimate:
-    """Change of the score when only the explanation is kept: |f(G) − f(top k only)|.
-
-    A small value means that the explanation is sufficient.
-    """
-    return s.mean(np.abs(s.keeps[:, s.level(level)]), ends=_UNIT)
-
-
-@explained("fidelity_keep.signed@{level}", "keep", compared=True, direction="lower")
-def fidelity_keep_signed(s: Sample, *, level: Level = _USUAL) -> Estimate:
-    """Decrease of the score when only the explanation is kept, f(G) − f(top k only); negative if it rises."""
-    return s.mean(s.keeps[:, s.level(level)])
-
-
-def _by_count(s: Sample, heights: Floats) -> tuple[Floats, Floats]:
-    """Counts and heights (M, L) of each ranking, in rising order of the counts."""
-    counts = s.counts[s.event]
-    order = np.argsort(counts, axis=1, kind="stable")
-    return np.take_along_axis(counts, order, 1).astype(np.float64), np.take_along_axis(heights, order, 1)
-
-
-def _reached(s: Sample, heights: Floats, best: Floats) -> Estimate:
-    """The smallest share k/E at which a ranking has its best height."""
-    counts, heights = _by_count(s, heights)
-    first = (heights == best[:, np.newaxis]).argmax(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = np.take_along_axis(counts, first[:, np.newaxis], 1)[:, 0] / s.units[s.event]
-    return replace(s.mean(shares, ends=_UNIT), oracle=True)
-
-
-@explained("fidelity_best", "drop", curve=True)
-def fidelity_best(s: Sample) -> Estimate:
-    """The largest |f(G) − f(G without the top k)| of each event over all levels.
-
-    The level is chosen on the answers, so the value is marked as an oracle.
-    """
-    return replace(s.mean(np.abs(s.drops).max(axis=1), ends=_UNIT), oracle=True)
-
-
-_NO_LEVEL_CHANCE = NoChance("a level is chosen, not scored")
-
-
-@explained("fidelity_best.k", "drop", curve=True, direction="none", chance=_NO_LEVEL_CHANCE)
-def fidelity_best_k(s: Sample) -> Estimate:
-    """The smallest share k/E of the edges at which `fidelity_best` is reached."""
-    heights = np.abs(s.drops)
-    return _reached(s, heights, heights.max(axis=1))
-
-
-@explained("fidelity_best_keep", "keep", curve=True, direction="lower")
-def fidelity_best_keep(s: Sample) -> Estimate:
-    """The smallest |f(G) − f(top k only)| of each event over all levels, marked as an oracle.
-
-    In the original protocol it is the largest: the change at the level where the explanation suffices least.
-    """
-    return replace(s.mean(np.abs(s.keeps).min(axis=1), ends=_UNIT), oracle=True)
-
-
-@explained("fidelity_best_keep.k", "keep", curve=True, direction="none", chance=_NO_LEVEL_CHANCE)
-def fidelity_best_keep_k(s: Sample) -> Estimate:
-    """The smallest share k/E of the edges at which `fidelity_best_keep` is reached."""
-    heights = np.abs(s.keeps)
-    return _reached(s, heights, heights.min(axis=1))
-
-
-@explained(
-    "fidelity_tempme@{level}",
-    "keep",
-    compared=True,
-    reference="chen2023",
-    conventions=EMPTY | {"classes": "two", "label_threshold": AS_CHOSEN},
-)
-def fidelity_tempme(s: Sample, *, level: Level = _USUAL) -> Estimate:
-    """How far the kept explanation pushes a binary model towards the event's label.
-
-    With p the probability of class 1: p(top k only) − p(G) if the label is 1, and p(G) − p(top k only) if it is 0. The
-    label is that of the event; without one, it is 1 if p(G) ≥ `label_threshold`.
-    """
-    assert s.answers is not None
-    if s.answers.probabilities.shape[1] != 2:
-        raise InputError(f"fidelity_tempme is for two classes, but the model has {s.answers.probabilities.shape[1]}")
-    refuse_third_label(s)
-    positive = s.answers.probabilities[:, 1]
-    whole, kept = positive[s.answers.whole], positive[s.masked("keep")[:, s.level(level)]]
-    label = np.where(s.label >= 0, s.label == 1, whole >= s.rules.label_threshold)[s.event]
-    return s.mean(np.where(label, kept - whole[s.event], whole[s.event] - kept))
-
-
-def refuse_third_label(s: Sample) -> None:
-    """Labels of `fidelity_tempme` are 0 and 1."""
-    wrong = next((event for event in s.events if event.context.label not in (None, 0, 1)), None)
-    if wrong is not None:
-        what = f"event {wrong.id!r:.80} has the label {wrong.context.label!r}"
-        raise InputError(what, fix="Use the labels 0 and 1.")
-
-
-# ---- areas under curves
-
-
-def _kept_label(s: Sample, kind: str) -> Estimate:
-    """The share of the sweep over nominal shares that has the label of the whole graph, by trapezoids."""
-    return s.mean(np.trapezoid(s.same(kind), s.settings.shares, axis=1) / s.settings.acc_cap, ends=_UNIT)
-
-
-_SWEEP = {"conventions": EMPTY | {"sweep": AS_CHOSEN}, "reference": "chen2023", "bounds": (0, 1), "compared": True}
-
-
-@explained("acc_auc", "sweep", **_SWEEP, default=True)
-def acc_auc(s: Sample) -> Estimate:
-    """Share of a sweep over sparse explanations that keeps the label predicted on the whole graph.
-
-    At each share s from 0 to the cap (0.3): 1 if the top s alone have the label of the whole graph, else 0. The value
-    is the trapezoid area over s, divided by the cap.
-    """
-    return _kept_label(s, "sweep")
-
-
-@explained("acc_auc.drop", "sweep_drop", **_SWEEP, direction="lower")
-def acc_auc_drop(s: Sample) -> Estimate:
-    """Share of a sweep that has the label of the whole graph without the top s, for s from 0 to the cap."""
-    return _kept_label(s, "sweep_drop")
-
-
-@explained("acc_auc.complement", "sweep_complement", **_SWEEP)
-def acc_auc_complement(s: Sample) -> Estimate:
-    """Share of a sweep that has the label of the whole graph with the top 1 − s, for s from 0 to the cap.
-
-    This is the sweep of the original protocol.
-    """
-    return _kept_label(s, "sweep_complement")
-
-
-def _area(s: Sample, heights: Floats) -> Estimate:
-    counts, heights = _by_count(s, heights)
-    width = counts[:, -1] - counts[:, 0]
-    area = np.trapezoid(heights, counts, axis=1)
-    return s.mean(
-        np.divide(area, width, out=np.full(len(area), np.nan), where=width > 0), "fewer than two distinct levels"
+def _touched(s: Sample) -> _Touched:
+    parts: list[Any] = []
+    rankings: list[int] = []
+    nodes = first = longest = 0
+    for event, ranks in zip(s.events, s.ranks, strict=True):
+        graph, number = event.subgraph, len(ranks)
+        times = graph.candidate_times
+        phase = None if times is None else phases(times, s.rules.delta_t)
+        if phase is not None and number:
+            falling = graph.order[np.argsort(ranks[:, graph.unit_of[graph.order]], axis=1, kind="stable")]
+            # Nodes of different rankings are different nodes.
+            shift = nodes + len(graph.nodes) * np.arange(number)[:, np.newaxis]
+            ends = (end[falling] + shift for end in graph.ends)
+            in_order = np.take_along_axis(ranks[:, graph.unit_of], falling, 1)
+            parts.append([each.ravel() for each in (*ends, phase[falling], in_order)])
+            rankings += range(first, first + number)
+            nodes, longest = nodes + number * len(graph.nodes), max(longest, len(graph))
+        first += number
+    source, sink, phase, rank = (
+        map(np.concatenate, zip(*parts, strict=True)) if parts else (np.zeros(0, np.int64) for _ in range(4))
     )
+    sizes = [len(s.events[event].subgraph) for event in s.event[rankings].tolist()]
+    starts = np.cumsum([0, *sizes])[:-1]
+    owner = np.repeat(np.array(rankings, np.int64), sizes)
+    return _Touched(np.array(rankings, np.int64), starts, owner, rank, *touching(source, sink, phase, longest))
 
 
-_CURVE = {
-    "conventions": SCORED | {"area": "trapezoid over the achieved k/E, divided by its span"},
-    "curve": True,
-    "compared": True,
-    "default": True,
-}
+def _cohesiveness(s: Sample, level: Level, pairs: str) -> Estimate:
+    own = s.memo("touched", _touched)
+    values = np.full(len(s.owner), np.nan)
+    if len(own.rankings):
+        taken = own.rank < s.count(level)[s.event[own.owner]]
+        agreement = np.add.reduceat(np.where(taken, own.agreement, 0.0), own.starts)
+        edges = np.add.reduceat(taken, own.starts, dtype=np.int64)
+        adjacent = np.add.reduceat(np.where(taken, own.touched, 0), own.starts)
+        number = edges * (edges - 1) / 2 if pairs == "all" else adjacent
+        values[own.rankings] = np.divide(agreement, number, out=np.full(len(edges), np.nan), where=number > 0)
+    return s.mean(values, _NO_TIMES, _UNIT if s.rules.delta_t is None else (-1.0, 1.0))
 
 
-@explained("necessity_auc", "drop", **_CURVE)
-def necessity_auc(s: Sample) -> Estimate:
-    """The mean height of the curve of `fidelity_drop.signed` over the achieved shares k/E."""
-    return _area(s, s.drops)
-
-
-@explained("sufficiency_auc", "keep", **_CURVE, direction="lower")
-def sufficiency_auc(s: Sample) -> Estimate:
-    """The mean height of the curve of `fidelity_keep.signed` over the achieved shares k/E."""
-    return _area(s, s.keeps)
-
-
-def _score_area(s: Sample, kind: str, first: Floats) -> Estimate:
-    """The mean height of the score itself over the achieved shares, from 0 on, where it is `first` (M,)."""
-    counts, heights = _by_count(s, s.f(s.masked(kind), s.event))
-    counts = np.concatenate([np.zeros((len(counts), 1)), counts], axis=1)
-    area, width = np.trapezoid(np.column_stack([first, heights]), counts, axis=1), counts[:, -1]
-    values = np.divide(area, width, out=np.full(len(area), np.nan), where=width > 0)
-    return s.mean(values, "no level above 0", _UNIT)
-
-
-_SCORE_CURVE = {
-    "conventions": SCORED | {"area": "trapezoid over the achieved k/E from 0, divided by its span"},
-    "reference": "petsiuk2018",
-    "curve": True,
-    "compared": True,
-    "bounds": (0, 1),
-}
-
-
-@explained("deletion_auc", "drop", **_SCORE_CURVE, direction="lower")
-def deletion_auc(s: Sample) -> Estimate:
-    """The mean score while the most important edges are removed, from the whole graph to the largest level."""
-    return _score_area(s, "drop", s.whole())
-
-
-@explained("insertion_auc", "keep", **_SCORE_CURVE)
-def insertion_auc(s: Sample) -> Estimate:
-    """The mean score while the most important edges are added, from the empty graph to the largest level."""
-    assert s.answers is not None
-    return _score_area(s, "keep", s.f(s.answers.empty, np.arange(len(s)))[s.event])
-
-
-# ---- labels and all probabilities
-
-
-@explained("label_flip_drop@{level}", "drop", **_LABELS, compared=True)
-def label_flip_drop(s: Sample, *, level: Level = _USUAL) -> Estimate:
-    """Share of events whose predicted label changes when the explanation is dropped."""
-    return s.mean(1 - s.same("drop")[:, s.level(level)], ends=_UNIT)
-
-
-@explained("label_flip_keep@{level}", "keep", **_LABELS, compared=True, direction="lower")
-def label_flip_keep(s: Sample, *, level: Level = _USUAL) -> Estimate:
-    """Share of events whose predicted label changes when only the explanation is kept."""
-    return s.mean(1 - s.same("keep")[:, s.level(level)], ends=_UNIT)
-
-
-def _over_both(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
-    """Student's t over events, by linearisation; if all events agree, the harmonic means of both parts' bounds.
-
-    The harmonic mean grows in drop and in 1 − keep. If all events agree in both, as where nothing changes the score,
-    their number bounds how many may differ, and these bounds are carried over.
-    """
-    own = over_events(sample, estimate, confidence)
-    drop, keep = (over_events(sample, part, confidence) for part in estimate.facts["parts"])
-    low, high = _harmonic(drop.low, 1 - keep.high), _harmonic(drop.high, 1 - keep.low)
-    flat = np.isnan(own.low)
-    return replace(own, low=np.where(flat, low, own.low), high=np.where(flat, high, own.high))
-
-
-def _harmonic(one: Floats, other: Floats) -> Floats:
-    one, other = np.clip(one, 0, 1), np.clip(other, 0, 1)
-    with np.errstate(invalid="ignore"):
-        return np.where(one + other == 0, 0.0, 2 * one * other / (one + other))
-
-
-@explained("characterization@{level}", "drop", "keep", reference="amara2022", interval=_over_both)
-def characterization(s: Sample, *, level: Level = _USUAL) -> Estimate:
-    """Necessity and sufficiency in one: the harmonic mean of `fidelity_drop` and 1 − `fidelity_keep`.
-
-    Of the means over events; an event has no value of its own.
-    """
-    drop, keep = fidelity_drop.function(s, level=level), fidelity_keep.function(s, level=level)
-    group = np.zeros(len(s), np.int64) if s.group is None else s.group
-    a, c = drop.value, 1 - keep.value
-    assert drop.influence is not None
-    assert keep.influence is not None
-    with np.errstate(invalid="ignore", divide="ignore"):
-        both = (2 * (c**2)[group] * drop.influence - 2 * (a**2)[group] * keep.influence) / ((a + c) ** 2)[group]
-    influence = np.where(((a + c) == 0)[group], 0.0, both)
-    facts = {"parts": (drop, keep)}
-    return replace(drop, value=_harmonic(a, c), influence=influence, facts=facts, warnings=keep.warnings)
-
-
-@explained("unfaithfulness@{level}", "keep", direction="lower", reference="agarwal2023", conventions=EMPTY)
-def unfaithfulness(s: Sample, *, level: Level = _USUAL) -> Estimate:
-    """Change of all class probabilities when only the explanation is kept: 1 − exp(−KL(whole graph ‖ top k only))."""
-    assert s.answers is not None
-    p = s.answers.probabilities[s.answers.whole][s.event]
-    q = s.answers.probabilities[s.masked("keep")[:, s.level(level)]]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        divergence = np.where(p > 0, p * (np.log(p) - np.log(q)), 0.0).sum(axis=1)
-    return s.mean(-np.expm1(-np.maximum(divergence, 0.0)), ends=_UNIT)
-
-
-# ---- robust fidelity
-
-_ROBUST = {
-    "needs": ("robust",),
-    "reference": "zheng2024",
-    "conventions": SCORED | {"robust": AS_CHOSEN},
-    "compared": True,
+_TIMED: dict[str, Any] = {
+    "needs": ("times",),
+    "reference": "chen2023",
+    "conventions": EMPTY | {"delta_t": AS_CHOSEN},
+    "bounds": (-1, 1),
     "levels": against("random"),
 }
 
 
-def _robust(s: Sample, kind: str, level: Level) -> Floats:
-    """(M,) f(G) less the mean score over the samples."""
-    return np.asarray(s.change(kind)[:, s.level(level)].mean(axis=1))
+@_selected("cohesiveness@{level}", **_TIMED, default=True)
+def cohesiveness_at(s: Sample, *, level: Level = _FIFTH) -> Estimate:
+    """How close the edges of the explanation are to each other, in the graph and in time.
 
-
-@explained("robust_drop@{level}", "robust_drop", **_ROBUST)
-def robust_drop(s: Sample, *, level: Level = _USUAL) -> Estimate:
-    """Robust fidelity+: the decrease of the score when a small random part of the explanation is dropped.
-
-    f(G) − E f(G without a random share `robust_drop` of the top k). The masked graphs stay close to the graphs that the
-    model was trained on.
+    The mean over ordered pairs of different edges of cos(|tᵢ − tⱼ|/ΔT) if they share a node and 0 otherwise; ΔT is the
+    range of all candidates' times. With a smaller `delta_t` the value can be negative.
     """
-    return s.mean(_robust(s, "robust_drop", level))
+    return _cohesiveness(s, level, "all")
 
 
-@explained("robust_keep@{level}", "robust_keep", **_ROBUST, direction="lower")
-def robust_keep(s: Sample, *, level: Level = _USUAL) -> Estimate:
-    """Robust fidelity−: the decrease of the score when a small random part of the other edges is dropped.
+@_selected("cohesiveness_adjacent@{level}", **_TIMED)
+def cohesiveness_adjacent(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """How close in time those edges of the explanation are that share a node: the mean of cos(|tᵢ − tⱼ|/ΔT)."""
+    return _cohesiveness(s, level, "adjacent")
 
-    f(G) − E f(the top k and a random share `robust_keep` of the others).
+
+# ---- a known truth
+
+
+class _Marked(NamedTuple):
+    """The units of all rankings whose events have a truth, with their ranks; (T, …) for each accepted explanation.
+
+    `known` says which rankings have so many, and `true` is the number of units in each.
     """
-    return s.mean(_robust(s, "robust_keep", level))
+
+    rankings: Ints
+    starts: Ints
+    owner: Ints
+    rank: Ints
+    marked: Mask
+    known: Mask
+    true: Ints
 
 
-@explained("robust_delta@{level}", "robust_drop", "robust_keep", **_ROBUST, bounds=(-2, 2))
-def robust_delta(s: Sample, *, level: Level = _USUAL) -> Estimate:
-    """Robust fidelity+ minus robust fidelity−: a part of the explanation matters more than a part of the rest."""
-    return s.mean(_robust(s, "robust_drop", level) - _robust(s, "robust_keep", level), ends=(-2.0, 2.0))
+def _marked(s: Sample) -> _Marked:
+    with_truth = [place for place, event in enumerate(s.events) if event.context.truth is not None and s.units[place]]
+    truths = {place: s.events[place].truths for place in with_truth}
+    most = max((len(each) for each in truths.values()), default=0)
+    firsts = np.cumsum([0, *map(len, s.ranks)])
+    rankings = [np.arange(firsts[place], firsts[place + 1]) for place in with_truth]
+    listed = np.concatenate([np.zeros(0, np.int64), *rankings])
+    sizes = s.units[s.event[listed]]
+    marked, known = np.zeros((most, int(sizes.sum())), bool), np.zeros((most, len(listed)), bool)
+    unit = ranking = 0
+    for place in with_truth:
+        number, units = s.ranks[place].shape
+        accepted = truths[place]
+        marked[: len(accepted), unit : unit + number * units] = np.tile(accepted, number)
+        known[: len(accepted), ranking : ranking + number] = True
+        unit, ranking = unit + number * units, ranking + number
+    rank = np.concatenate([np.zeros(0, np.int64), *(s.ranks[place].ravel() for place in with_truth)])
+    starts = np.cumsum([0, *sizes.tolist()])[:-1].astype(np.int64)
+    return _Marked(listed, starts, np.repeat(listed, sizes), rank, marked, known, _sums(marked, starts))
+
+
+def _sums(values: Any, starts: Ints) -> Any:
+    """(T, rankings) the sum over each ranking's units."""
+    if not len(starts):
+        return np.zeros((len(values), 0), np.int64)
+    return np.add.reduceat(values, starts, axis=1, dtype=np.int64)
+
+
+# The numbers of true units selected, of units selected, and of true units.
+Share = Callable[[Any, Any, Any], Any]
+
+
+def _overlap(s: Sample, level: Level, share: Share) -> Estimate:
+    """The overlap with the accepted explanation for which it is largest."""
+    own = s.memo("marked", _marked)
+    values = np.full(len(s.owner), np.nan)
+    if len(own.rankings):
+        hits, held = s.memo(("hits", level), lambda s: _selected_units(s, own, level))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            overlaps = np.where(own.known, share(hits, held, own.true), np.nan)
+        values[own.rankings] = np.fmax.reduce(overlaps, axis=0)
+    return s.mean(values, _NO_TRUTH, _UNIT)
+
+
+def _selected_units(s: Sample, own: _Marked, level: Level) -> tuple[Ints, Ints]:
+    """(T, rankings) how many units of each accepted explanation are selected, and (1, rankings) of all."""
+    taken = own.rank < s.count(level)[s.event[own.owner]]
+    return _sums(own.marked & taken, own.starts), _sums(taken[np.newaxis], own.starts)
+
+
+_TRUTH: dict[str, Any] = {
+    "needs": ("truth",),
+    "laws": LAWS | {"monotone": True, "symmetry": Exempt("an importance is ranked, a truth is not")},
+    "reference": "rijsbergen1979",
+    "compared": True,
+    "bounds": (0, 1),
+    "levels": against("empty", "shuffled"),
+}
+
+
+@_selected("truth_precision@{level}", **_TRUTH)
+def truth_precision(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Share of the explanation's edges that are in the right explanation; of several, in the nearest."""
+    return _overlap(s, level, lambda found, held, true: found / held)
+
+
+@_selected("truth_recall@{level}", **_TRUTH)
+def truth_recall(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Share of the right explanation's edges that are in the explanation; of several, the nearest's."""
+    return _overlap(s, level, lambda found, held, true: found / true)
+
+
+@_selected("truth_f1@{level}", **_TRUTH)
+def truth_f1(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Harmonic mean of precision and recall of the explanation's edges: 2 · found / (selected + right)."""
+    return _overlap(s, level, lambda found, held, true: 2 * found / (held + true))
+
+
+@_selected("truth_jaccard@{level}", **_TRUTH | {"reference": "jaccard1912"})
+def truth_jaccard(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Edges in the explanation and in the right one, over edges in either."""
+    return _overlap(s, level, lambda found, held, true: found / (held + true - found))
+
+
+@_selected(
+    "truth_auc",
+    **_TRUTH | {"reference": "hanley1982", "conventions": {"empty": "nan", "ties": "count half"}},
+    default=True,
+)
+def truth_auc(s: Sample) -> Estimate:
+    """Chance that an edge of the right explanation has a higher importance than another, ties counted half.
+
+    If several explanations are accepted, that of the one that it fits best. A random order has a half on average; of
+    several explanations it fits one better, by its mean over drawn orders.
+    """
+    reason = f"{_NO_TRUTH}, or it contains all edges or none"
+    values = np.array([_auc_of(s, place) for place in range(len(s))], np.float64)
+    return s.of_events(values, reason, _UNIT)
+
+
+def _auc_of(s: Sample, place: int) -> float:
+    """The area of an event: the mean over its explanations."""
+    truths = s.events[place].truths
+    truths = truths[truths.any(axis=1) & ~truths.all(axis=1)]
+    if not len(truths):
+        return np.nan
+    if s.who == NOTHING or (s.who == RANDOM and len(truths) == 1):  # all edges are tied, on average
+        return 0.5
+    own = np.flatnonzero(s.explained == place)
+    listed = -s.ranks[place] if s.who == RANDOM else np.array([s.values[each] for each in own])
+    return float(np.mean([max(_area(ranks, truth) for truth in truths) for ranks in map(_midranks, listed)]))
+
+
+def _area(ranks: Floats, truth: Mask) -> float:
+    true = int(truth.sum())
+    return float((ranks[truth].sum() - true * (true - 1) / 2) / (true * (len(truth) - true)))
+
+
+def _midranks(values: Floats) -> Floats:
+    """Ranks from 0 for the lowest, ties averaged; multiples of one half, so that sums are exact."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts + 1) / 2)[place])
+
+
+# ---- other seeds
+
+
+def _pairs_of(s: Sample, place: int) -> Iterator[tuple[Ints, Ints]]:
+    """The rows of an event's rankings that are compared: those of every two explanations, or random orders in turn."""
+    if s.who == RANDOM:
+        yield from ((np.array([one]), np.array([other])) for one, other in pairwise(range(len(s.ranks[place]))))
+        return
+    first = int(np.searchsorted(s.event, place))
+    owner = s.owner[first : first + len(s.ranks[place])]
+    yield from combinations([np.flatnonzero(owner == each) for each in np.unique(owner)], 2)
+
+
+def _agreement(s: Sample, place: int, count: int) -> float:
+    """The mean Jaccard index of the top units of two explanations.
+
+    If the ties of both are averaged over random orders, over pairs of different orders: a common one would decide
+    their ties alike.
+    """
+    held = s.ranks[place] < count
+    found = []
+    for one, other in _pairs_of(s, place):
+        apart = len(one) > 1 and len(other) > 1
+        rows = [(a, b) for (i, a), (j, b) in product(enumerate(one), enumerate(other)) if i != j or not apart]
+        common = [np.count_nonzero(held[a] & held[b]) for a, b in rows]
+        found.append(np.mean([each / (2 * count - each) for each in common]) if count else np.nan)
+    return float(np.mean(found)) if found else np.nan
+
+
+_SEEDS: dict[str, Any] = {"needs": ("seeds",)}
+
+
+def _two_draws(s: Sample, *, level: Level = _USUAL) -> Iterable[Reference]:
+    """Two random explanations of the same size, of the events that have a value."""
+    if len(s.shuffled.owner):
+        own, drawn = (stability_jaccard(each, level=level).facts["events"] for each in (s, s.shuffled))
+        yield Reference(RANDOM, float(drawn[~np.isnan(own)].mean()))
+
+
+@_selected("stability_jaccard@{level}", **_SEEDS, reference="jaccard1912", chance=_two_draws)
+def stability_jaccard(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Overlap of an event's explanations under different seeds: the mean Jaccard index of their top edges."""
+    values = [_agreement(s, place, count) for place, count in enumerate(s.count(level).tolist())]
+    return s.of_events(np.array(values, np.float64), _ONE_RUN, _UNIT)
+
+
+def _unrelated(s: Sample) -> Iterable[Reference]:
+    """Random orders, which are uncorrelated."""
+    return [Reference(RANDOM, 0.0)]
+
+
+@_selected(
+    "stability_spearman",
+    **_SEEDS,
+    reference="spearman1904",
+    bounds=(-1, 1),
+    chance=_unrelated,
+)
+def stability_spearman(s: Sample) -> Estimate:
+    """Agreement of an event's rankings under different seeds: the mean rank correlation."""
+    ranks = [each - each.mean() if len(each) else each for each in map(_midranks, s.values)]
+    values = []
+    for place in range(len(s)):
+        pairs = combinations(np.flatnonzero(s.explained == place).tolist(), 2)
+        found = np.array([_correlation(ranks[one], ranks[other]) for one, other in pairs])
+        values.append(found[~np.isnan(found)].mean() if np.isfinite(found).any() else np.nan)
+    return s.of_events(np.array(values, np.float64), f"{_ONE_RUN}, or all importances equal")
+
+
+def _correlation(one: Floats, other: Floats) -> float:
+    spread = float(np.sqrt((one @ one) * (other @ other)))
+    return float(np.clip(one @ other / spread, -1, 1)) if spread else np.nan
+
+
+# ---- size and time
+
+
+@_selected(
+    "sparsity@{level}",
+    direction="none",
+    chance=NoChance("at a given level every explainer is equally sparse"),
+    interval=NoInterval("set by the level and the number of edges, not estimated"),
+)
+def sparsity(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """The share of the edges that the explanation leaves out, 1 − k/E as achieved."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return s.of_events(1 - s.count(level) / s.units, NO_CANDIDATES, _UNIT)
+
+
+def _over_seconds(s: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    """log-t over events."""
+    assert estimate.influence is not None
+    known = ~np.isnan(estimate.influence)
+    error, df = standard_error(
+        estimate.influence[known], group=None if s.group is None else s.group[known], groups=s.groups
+    )
+    return of_positive(estimate.value, error, df, confidence, over="events")
+
+
+@_selected(
+    "elapsed",
+    needs=("elapsed",),
+    direction="lower",
+    bounds=(0, np.inf),
+    conventions={"empty": "nan"},
+    chance=NoChance("guessing takes no time"),
+    interval=_over_seconds,
+)
+def elapsed(s: Sample) -> Estimate:
+    """Running time of an explanation in seconds."""
+    values = []
+    for event in s.events:
+        known = [each.elapsed for each in event.by(s.who) if each.elapsed is not None]
+        values.append(float(np.mean(known)) if known else np.nan)
+    return s.of_events(np.array(values, np.float64), "no elapsed seconds")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.number import shown
+from graphgauge.stats.text import together
 
 _KEYS = ("necessity_auc", "sufficiency_auc", "truth_auc")
 
@@ -17,7 +18,7 @@ def conclusion(evaluation: Evaluation) -> str:
         if words is not None:
             verdict = next((each for each in groups if words.startswith(each)), "not distinguished")
             groups[verdict].append(f"{key} ({shown(evaluation[key].value)})")
-    said = [f"{verdict} by {' and '.join(keys)}" for verdict, keys in groups.items() if keys]
+    said = [f"{verdict} by {together(keys)}" for verdict, keys in groups.items() if keys]
     if said:
         return f"Against random orders of the same edges, {who} is {', '.join(said)}."
     first = next((each for each in evaluation.values() if each.defined), None)

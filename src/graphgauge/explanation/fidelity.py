@@ -1,0 +1,347 @@
+"""Metrics of a model's answers on masked graphs; those of the edges alone are in `metrics`.
+
+f(G) is the score of the whole graph, by default the probability of the class predicted on it. E is the number of units,
+and k at a level s is s · E as Python rounds it. Values are means over events.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, NoChance
+from graphgauge.core.types import Floats
+from graphgauge.explanation.declared import EMPTY, SCORED, against, explained
+from graphgauge.explanation.masks import Level
+from graphgauge.explanation.sample import EMPTY as NOTHING
+from graphgauge.explanation.sample import RANDOM, Sample, over_events
+
+# Warn if removing the explanation raises the score in more than this share of events.
+_MANY = 0.25
+_USUAL = Level("0.1")
+_UNIT = (0.0, 1.0)
+_LABELS = {"conventions": EMPTY, "reference": "amara2022", "bounds": (0, 1)}
+
+
+# ---- the score, dropped and kept
+
+
+@explained("fidelity_drop@{level}", "drop")
+def fidelity_drop(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Change of the score when the explanation is dropped: |f(G) − f(G without the top k)|.
+
+    A large value means that the explanation is necessary.
+    """
+    change = s.drops[:, s.level(level)]
+    estimate = s.mean(np.abs(change), ends=_UNIT)
+    raised = s.per_event((change < 0).astype(np.float64))
+    share = float(np.nanmean(raised)) if s.who not in (RANDOM, NOTHING) and np.isfinite(raised).any() else 0.0
+    if share <= _MANY or s.group is not None:
+        return estimate
+    words = f"removal raises the score in {share:.0%} of events; see fidelity_drop.signed@{level}"
+    return replace(estimate, warnings=(*estimate.warnings, words))
+
+
+@explained("fidelity_drop.signed@{level}", "drop", compared=True)
+def fidelity_drop_signed(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Decrease of the score when the explanation is dropped, f(G) − f(G without the top k); negative if it rises."""
+    return s.mean(s.drops[:, s.level(level)])
+
+
+@explained("fidelity_keep@{level}", "keep", direction="lower")
+def fidelity_keep(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Change of the score when only the explanation is kept: |f(G) − f(top k only)|.
+
+    A small value means that the explanation is sufficient.
+    """
+    return s.mean(np.abs(s.keeps[:, s.level(level)]), ends=_UNIT)
+
+
+@explained("fidelity_keep.signed@{level}", "keep", compared=True, direction="lower")
+def fidelity_keep_signed(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Decrease of the score when only the explanation is kept, f(G) − f(top k only); negative if it rises."""
+    return s.mean(s.keeps[:, s.level(level)])
+
+
+def _by_count(s: Sample, heights: Floats) -> tuple[Floats, Floats]:
+    """Counts and heights (M, L) of each ranking, in rising order of the counts."""
+    counts = s.counts[s.event]
+    order = np.argsort(counts, axis=1, kind="stable")
+    return np.take_along_axis(counts, order, 1).astype(np.float64), np.take_along_axis(heights, order, 1)
+
+
+def _reached(s: Sample, heights: Floats, best: Floats) -> Estimate:
+    """The smallest share k/E at which a ranking has its best height."""
+    counts, heights = _by_count(s, heights)
+    first = (heights == best[:, np.newaxis]).argmax(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = np.take_along_axis(counts, first[:, np.newaxis], 1)[:, 0] / s.units[s.event]
+    return replace(s.mean(shares, ends=_UNIT), oracle=True)
+
+
+@explained("fidelity_best", "drop", curve=True)
+def fidelity_best(s: Sample) -> Estimate:
+    """The largest |f(G) − f(G without the top k)| of each event over all levels.
+
+    The level is chosen on the answers, so the value is marked as an oracle.
+    """
+    return replace(s.mean(np.abs(s.drops).max(axis=1), ends=_UNIT), oracle=True)
+
+
+_NO_LEVEL_CHANCE = NoChance("a level is chosen, not scored")
+
+
+@explained("fidelity_best.k", "drop", curve=True, direction="none", chance=_NO_LEVEL_CHANCE)
+def fidelity_best_k(s: Sample) -> Estimate:
+    """The smallest share k/E of the edges at which `fidelity_best` is reached."""
+    heights = np.abs(s.drops)
+    return _reached(s, heights, heights.max(axis=1))
+
+
+@explained("fidelity_best_keep", "keep", curve=True, direction="lower")
+def fidelity_best_keep(s: Sample) -> Estimate:
+    """The smallest |f(G) − f(top k only)| of each event over all levels, marked as an oracle.
+
+    In the original protocol it is the largest: the change at the level where the explanation suffices least.
+    """
+    return replace(s.mean(np.abs(s.keeps).min(axis=1), ends=_UNIT), oracle=True)
+
+
+@explained("fidelity_best_keep.k", "keep", curve=True, direction="none", chance=_NO_LEVEL_CHANCE)
+def fidelity_best_keep_k(s: Sample) -> Estimate:
+    """The smallest share k/E of the edges at which `fidelity_best_keep` is reached."""
+    heights = np.abs(s.keeps)
+    return _reached(s, heights, heights.min(axis=1))
+
+
+@explained(
+    "fidelity_tempme@{level}",
+    "keep",
+    compared=True,
+    reference="chen2023",
+    conventions=EMPTY | {"classes": "two", "label_threshold": AS_CHOSEN},
+)
+def fidelity_tempme(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """How far the kept explanation pushes a binary model towards the event's label.
+
+    With p the probability of class 1: p(top k only) − p(G) if the label is 1, and p(G) − p(top k only) if it is 0. The
+    label is that of the event; without one, it is 1 if p(G) ≥ `label_threshold`.
+    """
+    assert s.answers is not None
+    if s.answers.probabilities.shape[1] != 2:
+        raise InputError(f"fidelity_tempme is for two classes, but the model has {s.answers.probabilities.shape[1]}")
+    refuse_third_label(s)
+    positive = s.answers.probabilities[:, 1]
+    whole, kept = positive[s.answers.whole], positive[s.masked("keep")[:, s.level(level)]]
+    label = np.where(s.label >= 0, s.label == 1, whole >= s.rules.label_threshold)[s.event]
+    return s.mean(np.where(label, kept - whole[s.event], whole[s.event] - kept))
+
+
+def refuse_third_label(s: Sample) -> None:
+    """Labels of `fidelity_tempme` are 0 and 1."""
+    wrong = next((event for event in s.events if event.context.label not in (None, 0, 1)), None)
+    if wrong is not None:
+        what = f"event {wrong.id!r:.80} has the label {wrong.context.label!r}"
+        raise InputError(what, fix="Use the labels 0 and 1.")
+
+
+# ---- areas under curves
+
+
+def _kept_label(s: Sample, kind: str) -> Estimate:
+    """The share of the sweep over nominal shares that has the label of the whole graph, by trapezoids."""
+    return s.mean(np.trapezoid(s.same(kind), s.settings.shares, axis=1) / s.settings.acc_cap, ends=_UNIT)
+
+
+_SWEEP = {"conventions": EMPTY | {"sweep": AS_CHOSEN}, "reference": "chen2023", "bounds": (0, 1), "compared": True}
+
+
+@explained("acc_auc", "sweep", **_SWEEP, default=True)
+def acc_auc(s: Sample) -> Estimate:
+    """Share of a sweep over sparse explanations that keeps the label predicted on the whole graph.
+
+    At each share s from 0 to the cap (0.3): 1 if the top s alone have the label of the whole graph, else 0. The value
+    is the trapezoid area over s, divided by the cap.
+    """
+    return _kept_label(s, "sweep")
+
+
+@explained("acc_auc.drop", "sweep_drop", **_SWEEP, direction="lower")
+def acc_auc_drop(s: Sample) -> Estimate:
+    """Share of a sweep that has the label of the whole graph without the top s, for s from 0 to the cap."""
+    return _kept_label(s, "sweep_drop")
+
+
+@explained("acc_auc.complement", "sweep_complement", **_SWEEP)
+def acc_auc_complement(s: Sample) -> Estimate:
+    """Share of a sweep that has the label of the whole graph with the top 1 − s, for s from 0 to the cap.
+
+    This is the sweep of the original protocol.
+    """
+    return _kept_label(s, "sweep_complement")
+
+
+def _area(s: Sample, heights: Floats) -> Estimate:
+    counts, heights = _by_count(s, heights)
+    width = counts[:, -1] - counts[:, 0]
+    area = np.trapezoid(heights, counts, axis=1)
+    return s.mean(
+        np.divide(area, width, out=np.full(len(area), np.nan), where=width > 0), "fewer than two distinct levels"
+    )
+
+
+_CURVE = {
+    "conventions": SCORED | {"area": "trapezoid over the achieved k/E, divided by its span"},
+    "curve": True,
+    "compared": True,
+    "default": True,
+}
+
+
+@explained("necessity_auc", "drop", **_CURVE)
+def necessity_auc(s: Sample) -> Estimate:
+    """The mean height of the curve of `fidelity_drop.signed` over the achieved shares k/E."""
+    return _area(s, s.drops)
+
+
+@explained("sufficiency_auc", "keep", **_CURVE, direction="lower")
+def sufficiency_auc(s: Sample) -> Estimate:
+    """The mean height of the curve of `fidelity_keep.signed` over the achieved shares k/E."""
+    return _area(s, s.keeps)
+
+
+def _score_area(s: Sample, kind: str, first: Floats) -> Estimate:
+    """The mean height of the score itself over the achieved shares, from 0 on, where it is `first` (M,)."""
+    counts, heights = _by_count(s, s.f(s.masked(kind), s.event))
+    counts = np.concatenate([np.zeros((len(counts), 1)), counts], axis=1)
+    area, width = np.trapezoid(np.column_stack([first, heights]), counts, axis=1), counts[:, -1]
+    values = np.divide(area, width, out=np.full(len(area), np.nan), where=width > 0)
+    return s.mean(values, "no level above 0", _UNIT)
+
+
+_SCORE_CURVE = {
+    "conventions": SCORED | {"area": "trapezoid over the achieved k/E from 0, divided by its span"},
+    "reference": "petsiuk2018",
+    "curve": True,
+    "compared": True,
+    "bounds": (0, 1),
+}
+
+
+@explained("deletion_auc", "drop", **_SCORE_CURVE, direction="lower")
+def deletion_auc(s: Sample) -> Estimate:
+    """The mean score while the most important edges are removed, from the whole graph to the largest level."""
+    return _score_area(s, "drop", s.whole())
+
+
+@explained("insertion_auc", "keep", **_SCORE_CURVE)
+def insertion_auc(s: Sample) -> Estimate:
+    """The mean score while the most important edges are added, from the empty graph to the largest level."""
+    assert s.answers is not None
+    return _score_area(s, "keep", s.f(s.answers.empty, np.arange(len(s)))[s.event])
+
+
+# ---- labels and all probabilities
+
+
+@explained("label_flip_drop@{level}", "drop", **_LABELS, compared=True)
+def label_flip_drop(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Share of events whose predicted label changes when the explanation is dropped."""
+    return s.mean(1 - s.same("drop")[:, s.level(level)], ends=_UNIT)
+
+
+@explained("label_flip_keep@{level}", "keep", **_LABELS, compared=True, direction="lower")
+def label_flip_keep(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Share of events whose predicted label changes when only the explanation is kept."""
+    return s.mean(1 - s.same("keep")[:, s.level(level)], ends=_UNIT)
+
+
+def _over_both(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    """Student's t over events, by linearisation; if all events agree, the harmonic means of both parts' bounds.
+
+    The harmonic mean grows in drop and in 1 − keep. If all events agree in both, as where nothing changes the score,
+    their number bounds how many may differ, and these bounds are carried over.
+    """
+    own = over_events(sample, estimate, confidence)
+    drop, keep = (over_events(sample, part, confidence) for part in estimate.facts["parts"])
+    low, high = _harmonic(drop.low, 1 - keep.high), _harmonic(drop.high, 1 - keep.low)
+    flat = np.isnan(own.low)
+    return replace(own, low=np.where(flat, low, own.low), high=np.where(flat, high, own.high))
+
+
+def _harmonic(one: Floats, other: Floats) -> Floats:
+    one, other = np.clip(one, 0, 1), np.clip(other, 0, 1)
+    with np.errstate(invalid="ignore"):
+        return np.where(one + other == 0, 0.0, 2 * one * other / (one + other))
+
+
+@explained("characterization@{level}", "drop", "keep", reference="amara2022", interval=_over_both)
+def characterization(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Necessity and sufficiency in one: the harmonic mean of `fidelity_drop` and 1 − `fidelity_keep`.
+
+    Of the means over events; an event has no value of its own.
+    """
+    drop, keep = fidelity_drop.function(s, level=level), fidelity_keep.function(s, level=level)
+    group = np.zeros(len(s), np.int64) if s.group is None else s.group
+    a, c = drop.value, 1 - keep.value
+    assert drop.influence is not None
+    assert keep.influence is not None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        both = (2 * (c**2)[group] * drop.influence - 2 * (a**2)[group] * keep.influence) / ((a + c) ** 2)[group]
+    influence = np.where(((a + c) == 0)[group], 0.0, both)
+    facts = {"parts": (drop, keep)}
+    return replace(drop, value=_harmonic(a, c), influence=influence, facts=facts, warnings=keep.warnings)
+
+
+@explained("unfaithfulness@{level}", "keep", direction="lower", reference="agarwal2023", conventions=EMPTY)
+def unfaithfulness(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Change of all class probabilities when only the explanation is kept: 1 − exp(−KL(whole graph ‖ top k only))."""
+    assert s.answers is not None
+    p = s.answers.probabilities[s.answers.whole][s.event]
+    q = s.answers.probabilities[s.masked("keep")[:, s.level(level)]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        divergence = np.where(p > 0, p * (np.log(p) - np.log(q)), 0.0).sum(axis=1)
+    return s.mean(-np.expm1(-np.maximum(divergence, 0.0)), ends=_UNIT)
+
+
+# ---- robust fidelity
+
+_ROBUST = {
+    "needs": ("robust",),
+    "reference": "zheng2024",
+    "conventions": SCORED | {"robust": AS_CHOSEN},
+    "compared": True,
+    "levels": against("random"),
+}
+
+
+def _robust(s: Sample, kind: str, level: Level) -> Floats:
+    """(M,) f(G) less the mean score over the samples."""
+    return np.asarray(s.change(kind)[:, s.level(level)].mean(axis=1))
+
+
+@explained("robust_drop@{level}", "robust_drop", **_ROBUST)
+def robust_drop(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Robust fidelity+: the decrease of the score when a small random part of the explanation is dropped.
+
+    f(G) − E f(G without a random share `robust_drop` of the top k). The masked graphs stay close to the graphs that the
+    model was trained on.
+    """
+    return s.mean(_robust(s, "robust_drop", level))
+
+
+@explained("robust_keep@{level}", "robust_keep", **_ROBUST, direction="lower")
+def robust_keep(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Robust fidelity−: the decrease of the score when a small random part of the other edges is dropped.
+
+    f(G) − E f(the top k and a random share `robust_keep` of the others).
+    """
+    return s.mean(_robust(s, "robust_keep", level))
+
+
+@explained("robust_delta@{level}", "robust_drop", "robust_keep", **_ROBUST, bounds=(-2, 2))
+def robust_delta(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Robust fidelity+ minus robust fidelity−: a part of the explanation matters more than a part of the rest."""
+    return s.mean(_robust(s, "robust_drop", level) - _robust(s, "robust_keep", level), ends=(-2.0, 2.0))
