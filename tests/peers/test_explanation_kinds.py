@@ -409,6 +409,48 @@ def test_one_graph_of_several(masked: str, alone: bool) -> None:
         ex.from_pyg(said, model, target=3)
 
 
+@pytest.mark.parametrize("kind", ["list", "loader", "batch"])
+def test_graphs_as_pyg_has_them(kind: str) -> None:
+    pyg_data, loader = peer("torch_geometric.data"), peer("torch_geometric.loader")
+    graphs = [data_of(*graph(nodes, 3 * nodes, seed=nodes)) for nodes in (5, 8, 6)]
+    given = {
+        "list": graphs,
+        "loader": loader.DataLoader(graphs, batch_size=2),
+        "batch": pyg_data.Batch.from_data_list(graphs),
+    }[kind]
+    model = ex.PyGModel(network("graph"), given, task="graph")
+    assert model.targets == 3
+    assert [model.candidates(number).tolist() for number in range(3)] == [
+        list(range(start, stop)) for start, stop in ((0, 15), (15, 39), (39, 57))
+    ]
+    with pytest.raises(InputError, match='Only task="graph" takes several'):
+        ex.PyGModel(network(), graphs)
+    for wrong in (None, 5):
+        with pytest.raises(InputError, match="data: expected a Data or HeteroData object"):
+            ex.PyGModel(network(), wrong)
+
+
+def test_a_module_of_graphs_without_a_batch_is_asked_about_one_at_a_time() -> None:
+    torch, nn = peer("torch"), peer("torch_geometric.nn")
+
+    class Pooled(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.GCNConv(5, 3)
+
+        def forward(self, x: Any, edge_index: Any) -> Any:
+            return self.layer(x, edge_index).tanh().mean(0, keepdim=True)
+
+    module, one = Pooled().eval(), data_of(*graph(8, 20))
+    model = ex.PyGModel(module, one, task="graph")
+    subgraph = ex.Subgraph(one.edge_index, units="edges")
+    masks = random_masks(subgraph, 5)
+    for answer, kept in zip(model.predict(subgraph, None, masks), masks, strict=True):
+        with torch.no_grad():
+            wanted = module(one.x, one.edge_index[:, torch.tensor(kept)])[0]
+        assert answer == pytest.approx(wanted.numpy(), abs=1e-6)
+
+
 # ------------------------------------------------------------------------------------- ways of masking
 
 

@@ -204,6 +204,30 @@ def test_the_targets_to_explain_are_numbers_or_a_mask() -> None:
             ex.explain_pyg(explainer, model, wrong)
 
 
+def test_one_pair_as_a_plain_column() -> None:
+    """As in torch_geometric's example of explaining a link: `edge_label_index[:, 0]`."""
+    torch, pyg = peer("torch"), peer("torch_geometric.explain")
+    torch.manual_seed(0)
+    data = peer("torch_geometric.data").Data(x=torch.randn(12, 4), edge_index=torch.randint(0, 12, (2, 40)))
+    config = {"mode": "multiclass_classification", "task_level": "edge", "return_type": "raw"}
+    explainer = pyg.Explainer(
+        Output.of("edge", "GCN", 3, "raw"),
+        pyg.DummyExplainer(),
+        explanation_type="model",
+        edge_mask_type="object",
+        model_config=config,
+    )
+    said = explainer(data.x, data.edge_index, edge_label_index=torch.tensor([[5], [9]]))
+    said.edge_label_index = torch.tensor([5, 9])
+    model = ex.PyGModel.from_explainer(explainer, data)
+    assert ex.from_pyg(said, model).context.target == [5, 9]
+    with pytest.raises(InputError, match="data: have no edge_label_index"):
+        ex.explain_pyg(explainer, model)
+    for wrong in (data, explainer.model):
+        with pytest.raises(InputError, match="model: expected a PyGModel"):
+            ex.explain_pyg(explainer, wrong)
+
+
 @pytest.mark.parametrize("task", ["node", "edge", "graph"])
 def test_one_of_several_that_were_explained_at_once(task: str) -> None:
     torch, pyg = peer("torch"), peer("torch_geometric.explain")

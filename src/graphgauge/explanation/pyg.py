@@ -102,12 +102,7 @@ def from_pyg(
     >>> found.context.subgraph.ids.tolist(), found.context.event
     ([2], 0)
     """
-    if not isinstance(model, PyGModel):
-        raise InputError(
-            f"expected a PyGModel, found {type(model).__name__}",
-            where="model",
-            fix='Wrap the module and its data: PyGModel(module, data, task="node").',
-        )
+    _require_model(model)
     if not callable(getattr(explanation, "get", None)) and not is_typed(explanation):
         raise InputError(
             f"expected a torch_geometric Explanation, found {type(explanation).__name__}", where="explanation"
@@ -202,6 +197,7 @@ def explain_pyg(
     (1, 'dummy')
     """
     named = explainers if isinstance(explainers, Mapping) else {type(explainers.algorithm).__name__: explainers}
+    _require_model(model)
     found = []
     for target in _targets(model, index):
         x, edge_index, given = _arguments(model, target)
@@ -276,6 +272,12 @@ def pyg_metrics(explainer: Any, explanations: Iterable[Any]) -> dict[str, Floats
 # ---- what to explain
 
 
+def _require_model(model: Any) -> None:
+    if not isinstance(model, PyGModel):
+        fix = 'Wrap the module and its data: PyGModel(module, data, task="node").'
+        raise InputError(f"expected a PyGModel, found {type(model).__name__}", where="model", fix=fix)
+
+
 def _targets(model: PyGModel, index: Any) -> list[int]:
     """The numbers of nodes, columns of `edge_label_index` or graphs."""
     count = _pairs(model).shape[1] if model.task == "edge" else model.targets
@@ -336,7 +338,7 @@ def _explained(explanation: Any, model: PyGModel, target: Any) -> tuple[Any, int
     index = index.tolist() if is_tensor(index) or isinstance(index, np.ndarray | np.generic) else index
     index = index[0] if isinstance(index, list) and len(index) == 1 else index
     pairs = _of_whole(explanation, "edge_label_index") if model.task == "edge" else None
-    pairs = None if pairs is None else whole_numbers(pairs, "edge_label_index")
+    pairs = None if pairs is None else whole_numbers(pairs, "edge_label_index").reshape(2, -1)
     if model.task == "edge" and target is not None and np.size(index) == 2:
         pair = model.checked_target(index)
         columns: Any = [] if pairs is None else np.flatnonzero((pairs == np.array(pair)[:, np.newaxis]).all(axis=0))

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import is_tensor
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.extras import need
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.explanation.inputs import FEATURES, NODES, Subgraph, whole_numbers
 
@@ -34,6 +35,9 @@ class Graph:
     def from_data(cls, data: Any, names: Iterable[str], device: Any) -> Graph:
         """The edges of a `Data` or `HeteroData` object on a device, and those of its tensors that are named."""
         typed = is_typed(data)
+        if not typed and not callable(getattr(data, "get", None)):
+            what = f"expected a Data or HeteroData object of torch_geometric, found {type(data).__name__}"
+            raise InputError(what, where="data")
         stores = {kind: data[kind] for kind in (*data.node_types, *data.edge_types)} if typed else {None: data}
         node_kinds, edge_kinds = (data.node_types, data.edge_types) if typed else ([None], [None])
         nodes = {kind: int(stores[kind].num_nodes or 0) for kind in node_kinds}
@@ -192,6 +196,28 @@ def feature_masks(whole: Graph, part: Part, subgraph: Subgraph, masks: Mask) -> 
         kept[:, np.searchsorted(numbers.ravel(), subgraph.ids[mine])] = masks[:, mine]
         found[kind] = kept.reshape(len(masks), *numbers.shape)
     return found
+
+
+def batch_of(data: Iterable[Any], task: str) -> Any:
+    """Several graphs as one batch; a loader has batches of them already."""
+    graphs = [one for each in data for one in (each.to_data_list() if hasattr(each, "to_data_list") else [each])]
+    if task != "graph" or not graphs:
+        raise InputError(f"are {len(graphs)} graphs", where="data", fix='Only task="graph" takes several.')
+    return need("torch_geometric.data", "several graphs").Batch.from_data_list(graphs)
+
+
+def target_types(graph: Graph, task: str, given: Any) -> list[Any]:
+    """The types of the explained nodes."""
+    if not graph.typed and given is None:
+        return [None, None]
+    types = [given] if isinstance(given, str) else [*(given or ())]
+    if not graph.typed or len(types) != {"node": 1, "edge": 2, "graph": 0}[task]:
+        raise OptionError(
+            f"target_type={given!r:.60} does not fit task={task!r}",
+            fix='In a heterogeneous graph it is the type of the node, "paper", or the types of the pair, '
+            '("user", "movie"); leave it out otherwise.',
+        )
+    return [one_of("target_type", each, graph.nodes) for each in types]
 
 
 def is_typed(data: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ from graphgauge.core.extras import need
 from graphgauge.core.options import whole_number
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.explanation.inputs import EDGES, Subgraph, users_code
-from graphgauge.explanation.pyg_graph import BOTH_WAYS, FLOWS, Graph, Part, feature_masks, like
+from graphgauge.explanation.pyg_graph import BOTH_WAYS, FLOWS, Graph, Part, batch_of, feature_masks, like, target_types
 
 # Answers that differ by less are the same: sums in another order.
 _SAME = 1e-4
@@ -36,7 +36,7 @@ class PyGModel:
     module
         A torch module with message-passing layers.
     data
-        A `Data` or `HeteroData` object; if `task` is `graph`, also a batch or a list of them.
+        A `Data` or `HeteroData` object; if `task` is `graph`, also a batch, a list, a dataset or a loader of them.
     task
         `node`: the target is a row of the output. `edge`: it is a pair of nodes; the module gets `edge_label_index=`
         and returns one answer per pair. `graph`: it is the number of a graph; the module gets `batch=` and returns one
@@ -70,7 +70,8 @@ class PyGModel:
         target_type: str | Sequence[str] | None = None,
     ) -> None:
         if not callable(getattr(module, "parameters", None)):
-            raise InputError(f"expected a torch module, found {type(module).__name__}", where="module")
+            fix = "Pass the explained module; PyGModel.from_explainer(explainer, data) takes it from an Explainer."
+            raise InputError(f"expected a torch module, found {type(module).__name__}", where="module", fix=fix)
         self.task = one_of("task", task, ("node", "edge", "graph"))
         self.model_output = one_of("model_output", model_output, ("logit", "probability"))
         self.masking = one_of("masking", masking, ("remove", "weight"))
@@ -89,11 +90,8 @@ class PyGModel:
         self._multiplies = loaded is not None and any(isinstance(layer, loaded.MessagePassing) for layer in layers)
         parameters = [*inspect.signature(module.forward).parameters.values()]
         self._arguments = {each.name for each in parameters[2:] if each.kind is not each.VAR_KEYWORD}
-        if isinstance(data, list | tuple):
-            if self.task != "graph" or not data:
-                raise InputError(f"are {len(data)} graphs", where="data", fix='Only task="graph" takes several.')
-            data = need("torch_geometric.data", "several graphs").Batch.from_data_list(list(data))
-        self.data = data
+        several = isinstance(data, Iterable) and not isinstance(data, Mapping) and not hasattr(data, "stores")
+        self.data = data = batch_of(data, self.task) if several else data
         taken = {"x", *(name.removesuffix("_dict") for name in self._arguments)} - {"edge_label_index", "batch"}
         device = next((parameter.device for parameter in module.parameters()), None)
         self.graph = Graph.from_data(data, [*taken, "batch"] if self.task == "graph" else taken, device)
@@ -102,9 +100,9 @@ class PyGModel:
         batch = [as_numeric(each, "batch") for each in self.graph.by_node.get("batch", {}).values()]
         nodes = sum(self.graph.nodes.values())
         self._graph_of = np.concatenate(batch) if batch else np.zeros(nodes, np.int64)
-        self.types = _target_types(self.graph, self.task, target_type)
-        several = self._graph_of.max(initial=0) + 1
-        self.targets = int(several) if self.task == "graph" else self.graph.nodes[self.types[0]]
+        self.types = target_types(self.graph, self.task, target_type)
+        graphs = int(self._graph_of.max(initial=0)) + 1
+        self.targets = graphs if self.task == "graph" else self.graph.nodes[self.types[0]]
         self.everything = Part(self.graph, np.arange(nodes), np.arange(sum(self.graph.edges.values())))
         self._answers: AnyArray | None = None
         self._reached: dict[str, tuple[Ints, int]] = {}
@@ -194,7 +192,9 @@ class PyGModel:
         part = self.part(target)
         if subgraph.masked == EDGES and not np.isin(subgraph.ids, part.edges).all():
             part = self.everything
-        step = max(1, _TOGETHER // max(part.graph.size, 1))
+        # A module of graphs that takes no batch sees all nodes as one graph.
+        alone = self.task == "graph" and not self._arguments & {"batch", "batch_dict"}
+        step = 1 if alone else max(1, _TOGETHER // max(part.graph.size, 1))
         answers = [self._masked(part, subgraph, target, masks[k : k + step]) for k in range(0, len(masks), step)]
         return np.concatenate(answers)
 
@@ -479,20 +479,6 @@ def _depth(module: Any) -> int:
     named = [*children()] if callable(children) else []
     by_type = bool(named) and all(len(name.strip("<>").split("__")) >= 3 for name, _ in named)
     return (max if by_type else sum)([0, *(_depth(child) for _, child in named)])
-
-
-def _target_types(graph: Graph, task: str, given: Any) -> list[Any]:
-    """The types of the explained nodes."""
-    if not graph.typed and given is None:
-        return [None, None]
-    types = [given] if isinstance(given, str) else [*(given or ())]
-    if not graph.typed or len(types) != {"node": 1, "edge": 2, "graph": 0}[task]:
-        raise OptionError(
-            f"target_type={given!r:.60} does not fit task={task!r}",
-            fix='In a heterogeneous graph it is the type of the node, "paper", or the types of the pair, '
-            '("user", "movie"); leave it out otherwise.',
-        )
-    return [one_of("target_type", each, graph.nodes) for each in types]
 
 
 def checked_number(value: Any, count: int, what: str) -> int:
