@@ -104,16 +104,13 @@ def from_pyg(
     """
     _require_model(model)
     if not callable(getattr(explanation, "get", None)) and not is_typed(explanation):
-        raise InputError(
-            f"expected a torch_geometric Explanation, found {type(explanation).__name__}", where="explanation"
-        )
+        what = f"expected a torch_geometric Explanation, found {type(explanation).__name__}"
+        raise InputError(what, where="explanation")
     level = getattr(getattr(explanation, "_model_config", None), "task_level", None)
     if level is not None and level.value != model.task:
-        raise InputError(
-            f"explains a {level.value}-level model, but PyGModel has task={model.task!r}",
-            where="explanation",
-            fix=f'Pass PyGModel(module, data, task="{level.value}").',
-        )
+        what = f"explains a {level.value}-level model, but PyGModel has task={model.task!r}"
+        fix = f'Pass PyGModel(module, data, task="{level.value}").'
+        raise InputError(what, where="explanation", fix=fix)
     target, place = _explained(explanation, model, target)
     part = _explained_part(explanation, model, target)
     prediction = _of_whole(explanation, "prediction")
@@ -208,19 +205,8 @@ def explain_pyg(
             said = explainer(x, edge_index, **given, **wanted)
             seconds = perf_counter() - start
             _forget_masks(explainer.model)
-            found.append(
-                from_pyg(
-                    said,
-                    model,
-                    explainer=name,
-                    target=target,
-                    masked=masked,
-                    units=units,
-                    truth=right,
-                    seed=seed,
-                    elapsed=seconds,
-                )
-            )
+            about = {"explainer": name, "target": target, "masked": masked, "units": units, "truth": right}
+            found.append(from_pyg(said, model, seed=seed, elapsed=seconds, **about))
     return found
 
 
@@ -310,11 +296,8 @@ def _labels(model: PyGModel, target: int) -> Any:
     typed = model.graph.typed and model.task == "node"
     classes = model.data[model.types[0]].get("y") if typed else _of_whole(model.data, "y")
     if classes is None:
-        raise InputError(
-            "have no y, which explains a phenomenon",
-            where="data",
-            fix="Store the classes, or the module's predictions, as y.",
-        )
+        fix = "Store the classes, or the module's predictions, as y."
+        raise InputError("have no y, which explains a phenomenon", where="data", fix=fix)
     return classes[target : target + 1] if model.task == "graph" else classes
 
 
@@ -347,11 +330,9 @@ def _explained(explanation: Any, model: PyGModel, target: Any) -> tuple[Any, int
         raise InputError("has no edge_label_index", where="explanation", fix="Give the two nodes as target=.")
     count = model.targets if pairs is None else pairs.shape[1]
     if isinstance(index, list) or (index is None and count != 1):
-        raise InputError(
-            f"{count if index is None else len(index)} {model.task}s were explained at once",
-            where="target",
-            fix="Choose one with target=; call from_pyg for each of several.",
-        )
+        what = f"{count if index is None else len(index)} {model.task}s were explained at once"
+        fix = "Choose one with target=; call from_pyg for each of several."
+        raise InputError(what, where="target", fix=fix)
     place = checked_number(0 if index is None else index, count, model.task)
     return (place if pairs is None else model.checked_target(pairs[:, place])), place
 
@@ -371,11 +352,8 @@ def _explained_part(explanation: Any, model: PyGModel, target: Any) -> Part:
         ours = part.graph.edge_index
         if all(np.array_equal(edges.get(kind, []), whole_numbers(each, "")) for kind, each in ours.items()):
             return part
-    raise InputError(
-        "the edges are not those of the model's data",
-        where="explanation",
-        fix="Pass PyGModel the data that were explained.",
-    )
+    fix = "Pass PyGModel the data that were explained."
+    raise InputError("the edges are not those of the model's data", where="explanation", fix=fix)
 
 
 def _require_same_answer(prediction: AnyArray, model: PyGModel, target: Any, place: int) -> None:

@@ -58,11 +58,9 @@ class Graph:
         shape = tuple(value.shape) if is_tensor(value) else type(value).__name__
         rows = shape[0] if isinstance(shape, tuple) and shape and "index" not in name else None
         if rows not in (nodes, edges):
-            raise InputError(
-                f"{name} ({shape}) has no row for each of {max(nodes, 0)} nodes or {max(edges, 0)} edges",
-                where="data",
-                fix="Wrap the module so that it does not take this input.",
-            )
+            what = f"{name} ({shape}) has no row for each of {max(nodes, 0)} nodes or {max(edges, 0)} edges"
+            fix = "Wrap the module so that it does not take this input."
+            raise InputError(what, where="data", fix=fix)
         by_edge = rows == edges and (edges != nodes or "edge" in name)
         (self.by_edge if by_edge else self.by_node).setdefault(name, {})[kind] = value.to(device)
 

@@ -46,27 +46,20 @@ def importance_of(explanation: Any, graph: Graph, masked: str, masks: dict[Any, 
     if masked == EDGES:
         given = by_type(explanation, "edge_mask")
         if not given:
-            raise InputError(
-                "has neither edge_mask nor node_mask" if masks is None else "has no edge_mask",
-                where="explanation",
-                fix="Let the explainer mask edges (edge_mask_type=) or nodes (node_mask_type=).",
-            )
+            what = "has neither edge_mask nor node_mask" if masks is None else "has no edge_mask"
+            fix = "Let the explainer mask edges (edge_mask_type=) or nodes (node_mask_type=)."
+            raise InputError(what, where="explanation", fix=fix)
         return _joined({kind: given.get(kind) for kind in graph.edges}, graph.edges, "edge_mask", "edge")
     if masks is None:
-        raise InputError(
-            f"has no node_mask, which ranks {masked}",
-            where="explanation",
-            fix="Let the explainer mask nodes (node_mask_type=).",
-        )
+        fix = "Let the explainer mask nodes (node_mask_type=)."
+        raise InputError(f"has no node_mask, which ranks {masked}", where="explanation", fix=fix)
     values = {}
     for kind, (rows, columns) in graph.shapes.items():
         mask = masks[kind]
         if (masked != FEATURES and len(mask) < rows) or (masked != NODES and mask.shape[1] < columns):
-            raise InputError(
-                f"node_mask has shape {mask.shape} and does not rank {masked}",
-                where="explanation",
-                fix="See node_mask_type of the Explainer.",
-            )
+            what = f"node_mask has shape {mask.shape} and does not rank {masked}"
+            fix = "See node_mask_type of the Explainer."
+            raise InputError(what, where="explanation", fix=fix)
         values[kind] = mask.reshape(-1) if masked == ENTRIES else mask.sum(axis=1 if masked == NODES else 0)
     return _joined(values, _sizes(graph, masked), "node_mask", SINGULAR[masked])
 

@@ -79,11 +79,9 @@ class PyGModel:
         self.module, layers = module, [*message_layers(module)]
         cached = next((type(layer).__name__ for layer in layers if getattr(layer, "cached", False)), None)
         if cached is not None:
-            raise InputError(
-                f"{cached} keeps the graph of its first call (cached=True), so masks would have no effect",
-                where="module",
-                fix="Build it with cached=False and load the weights.",
-            )
+            what = f"{cached} keeps the graph of its first call (cached=True), so masks would have no effect"
+            fix = "Build it with cached=False and load the weights."
+            raise InputError(what, where="module", fix=fix)
         flows = {getattr(layer, "flow", FLOWS[0]) for layer in layers} or {FLOWS[0]}
         self._flow = flows.pop() if len(flows) == 1 else BOTH_WAYS
         loaded = sys.modules.get("torch_geometric.nn.conv.message_passing")
@@ -303,18 +301,15 @@ class PyGModel:
     def _followed(self, target: Any) -> tuple[Ints, int]:
         hops, ends = self._hops or _depth(self.module), self.ends(target)
         if not hops:
-            raise OptionError(
-                f"cannot determine what can reach the target: {self.module_name} has no layers of torch_geometric",
-                fix="Pass PyGModel num_hops=, how many edges a message travels.",
-            )
+            what = f"cannot determine what can reach the target: {self.module_name} has no layers of torch_geometric"
+            fix = "Pass PyGModel num_hops=, how many edges a message travels."
+            raise OptionError(what, fix=fix)
         edges = self.graph.within(ends, hops, self._flow)
         while len(edges) < len(self.everything.edges) and self._hears_from_farther(target, edges):
             if self._hops is not None:
-                raise InputError(
-                    f"edges beyond {hops} hops change the answer of {self.module_name}",
-                    where="num_hops",
-                    fix="Increase num_hops, or leave it out.",
-                )
+                what = f"edges beyond {hops} hops change the answer of {self.module_name}"
+                fix = "Increase num_hops, or leave it out."
+                raise InputError(what, where="num_hops", fix=fix)
             hops += 1
             more = self.graph.within(ends, hops, self._flow)
             edges = self.everything.edges if len(more) == len(edges) else more  # from everywhere, as by a norm
@@ -421,11 +416,9 @@ class PyGModel:
             answer = self.module(inputs["x"].get(None, inputs["x"]), edge_index.get(None, edge_index), **given)
         if not is_tensor(answer) or answer.dim() == 0 or len(answer) != expected:
             found = tuple(answer.shape) if is_tensor(answer) else type(answer).__name__
-            raise InputError(
-                f"{found} for {expected} {self.task if self.task != 'edge' else 'pair'}s",
-                where="answers of the module",
-                fix='There is one answer per node, or per pair with task="edge", or per graph with task="graph".',
-            )
+            what = f"{found} for {expected} {self.task if self.task != 'edge' else 'pair'}s"
+            fix = 'There is one answer per node, or per pair with task="edge", or per graph with task="graph".'
+            raise InputError(what, where="answers of the module", fix=fix)
         answers = as_numeric(answer, "answers of the module")
         return answers.reshape(len(answers), -1)
 
@@ -437,11 +430,9 @@ class PyGModel:
         if weights is not None:
             tools = need("torch_geometric.explain.algorithm.utils", "multiplying messages by masks")
             if not self._multiplies:
-                raise InputError(
-                    f"{self.module_name} has no torch_geometric layers, whose messages can be multiplied",
-                    where="module",
-                    fix='Use masking="remove".',
-                )
+                what = f"{self.module_name} has no torch_geometric layers, whose messages can be multiplied"
+                fix = 'Use masking="remove".'
+                raise InputError(what, where="module", fix=fix)
             masks = {kind: like(mask.reshape(-1), edge_index[kind]).float() for kind, mask in weights.items()}
             set_masks = tools.set_masks if None in masks else tools.set_hetero_masks
             # Unless told otherwise, both take the masks for logits.

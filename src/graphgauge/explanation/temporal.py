@@ -145,9 +145,8 @@ def reaching_events(src: Any, dst: Any, time: Any, nodes: Any, before: float, *,
     >>> explanation.reaching_events([0, 1, 5, 1], [1, 2, 6, 3], [1, 2, 3, 4], nodes=[2], before=5).tolist()
     [0, 1]
     """
-    source, sink, moments = as_labels(src, "src"), as_labels(dst, "dst"), as_numeric(time, "time")
-    require_shape(sink, source.shape, "dst", "Pass one node per event in src and in dst.")
-    require_shape(moments, source.shape, "time", "Pass one time per event.")
+    source, sink = _ends(src, dst)
+    moments = _times(time, source)
     refuse_nan(moments, "time", fix="Give every event its time.")
     if not isinstance(before, Real) or before != before:
         raise InputError(f"expected a time, found {before!r:.60}", where="before")
@@ -232,11 +231,8 @@ def cohesiveness_prefixes(src: Any, dst: Any, time: Any, *, delta_t: float | Non
     array([   nan, 0.5403, 0.1801])
     """
     one_of("pairs", pairs, ("all", "adjacent"))
-    source, sink = as_labels(src, "src"), as_labels(dst, "dst")
-    require_shape(sink, source.shape, "dst", "Pass one node per edge in src and in dst.")
-    times = as_numeric(time, "time")
-    require_shape(times, source.shape, "time", "Pass one time per edge.")
-    phase = phases(times, delta_t)
+    source, sink = _ends(src, dst)
+    phase = phases(_times(time, source), delta_t)
     if phase is None:
         return np.full(len(source), np.nan)
     both = np.stack(_alike({"src": source, "dst": sink}))
@@ -327,28 +323,21 @@ def _own_ends(count: int, native: Any, payload: Mapping[str, Any], time: Any) ->
     pairs = np.asarray([] if listed is None else on_host(listed, "candidate_edge_index"))
     pairs = pairs.T if pairs.shape == (count, 2) else pairs
     if pairs.shape != (2, count):
-        raise InputError(
-            f"{count} candidates, but their edges have shape {pairs.shape}",
-            where="context.subgraph",
-            fix="Pass src= and dst= of all events.",
-        )
+        what = f"{count} candidates, but their edges have shape {pairs.shape}"
+        fix = "Pass src= and dst= of all events."
+        raise InputError(what, where="context.subgraph", fix=fix)
     moments = getattr(native, "timestamps", None) if time is None else time
     return pairs, None if moments is None else lined_up(moments, count, "timestamps", "candidate")
 
 
 def _ends_in_data(candidates: Ints, src: Any, dst: Any, time: Any) -> tuple[AnyArray, AnyArray | None]:
     """Sources and targets of the candidates as two rows, and their times, from all events of the data."""
-    source, sink = as_labels(src, "src"), as_labels(dst, "dst")
-    require_shape(sink, source.shape, "dst", "Pass one node per edge in src and in dst.")
+    source, sink = _ends(src, dst)
     outside = candidates[(candidates < 0) | (candidates >= len(source))]
     if outside.size:
         raise InputError(f"edge {outside[0]} is not among {len(source)}", where="candidate_eidx")
-    ends = np.stack([source[candidates], sink[candidates]])
-    if time is None:
-        return ends, None
-    moments = as_numeric(time, "time")
-    require_shape(moments, source.shape, "time", "Pass one time per edge.")
-    return ends, moments[candidates]
+    times = None if time is None else _times(time, source)[candidates]
+    return np.stack([source[candidates], sink[candidates]]), times
 
 
 def _selected_first(importance: AnyArray, candidates: Ints, extras: Mapping[str, Any]) -> AnyArray:
@@ -427,17 +416,29 @@ def _sums_before(group: Ints, parts: Ints) -> Ints:
     return sums
 
 
+# ---- ends and times
+
+
+def _ends(src: Any, dst: Any) -> tuple[AnyArray, AnyArray]:
+    source, sink = as_labels(src, "src"), as_labels(dst, "dst")
+    require_shape(sink, source.shape, "dst", "Pass one node per edge in src and in dst.")
+    return source, sink
+
+
+def _times(time: Any, source: AnyArray) -> AnyArray:
+    times = as_numeric(time, "time")
+    require_shape(times, source.shape, "time", "Pass one time per edge.")
+    return times
+
+
 def _alike(given: Mapping[str, AnyArray]) -> list[AnyArray]:
     """Node ids as arrays of one type: text, or whole numbers, which are not rounded."""
     ids = {name: array for name, array in given.items() if array.size}
     texts = [name for name, array in ids.items() if array.dtype.kind == "U"]
     if texts and len(texts) < len(ids):
         numeric = next(name for name in ids if name not in texts)
-        raise InputError(
-            f"are text, and those of {numeric} are numbers",
-            where=texts[0],
-            fix="Use one type for all nodes, integers or text.",
-        )
+        fix = "Use one type for all nodes, integers or text."
+        raise InputError(f"are text, and those of {numeric} are numbers", where=texts[0], fix=fix)
     if texts:
         return [array.astype(np.str_) for array in given.values()]
     if any(array.max() > np.iinfo(np.int64).max for array in ids.values()):
