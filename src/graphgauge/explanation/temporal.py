@@ -159,7 +159,7 @@ def reaching_events(src: Any, dst: Any, time: Any, nodes: Any, before: float, *,
     reached = []
     for together in _moments_backwards(moments, before):
         if len(together) > 1:
-            _spread_at_one_moment([pairs[event] for event in together], away, limit)
+            _spread_at_one_moment([pairs[event] for event in together], away)
         for event in together:
             one, other = pairs[event]
             nearer = min(away[one], away[other])
@@ -366,22 +366,28 @@ def _moments_backwards(moments: AnyArray, before: float) -> Iterator[list[int]]:
         last = cut
 
 
-def _spread_at_one_moment(pairs: list[list[int]], away: list[int], limit: int) -> None:
-    """Shorten the distances of nodes that events at one moment connect, the nearest nodes first."""
+def _spread_at_one_moment(pairs: list[list[int]], away: list[int]) -> None:
+    """Shorten the distances of nodes that events at one moment connect; from then on the nearest nodes first."""
+    nearer = []
+    for one, other in pairs:
+        closer, farther = (one, other) if away[one] < away[other] else (other, one)
+        if away[closer] + 1 < away[farther]:
+            away[farther] = away[closer] + 1
+            nearer.append((away[farther], farther))
+    if not nearer:
+        return
     neighbours: dict[int, list[int]] = {}
     for one, other in pairs:
         neighbours.setdefault(one, []).append(other)
         neighbours.setdefault(other, []).append(one)
-    waiting = [(away[node], node) for node in neighbours if away[node] < limit]
-    heapify(waiting)
-    while waiting:
-        distance, node = heappop(waiting)
-        if distance > away[node]:
-            continue
-        for other in neighbours[node]:
-            if distance + 1 < away[other]:
-                away[other] = distance + 1
-                heappush(waiting, (distance + 1, other))
+    heapify(nearer)
+    while nearer:
+        distance, node = heappop(nearer)
+        if distance == away[node]:
+            for other in neighbours[node]:
+                if distance + 1 < away[other]:
+                    away[other] = distance + 1
+                    heappush(nearer, (distance + 1, other))
 
 
 # ---- cohesiveness
