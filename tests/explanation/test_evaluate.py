@@ -668,4 +668,4 @@ def test_a_comparison_names_its_level() -> None:
 
 def test_the_closing_sentence_says_how_it_stands_to_random() -> None:
     text = str(ex.evaluate(contested(40), explainer="knows"))
-    assert text.splitlines()[-1].startswith("Against random orders of the same edges, knows is better by dropping")
+    assert text.splitlines()[-1].startswith("Against random orders of the same edges, knows is better by necessity_auc")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,61 +9,40 @@ import numpy as np
 import pytest
 
 from graphgauge import explanation as ex
-from graphgauge.core.errors import InputError
 
 X = np.array([[1.0, 2.0], [0.0, 3.0], [4.0, 0.5]])
 
 
 class Summed:
-    """A logit: the weighted sum of the features that are left."""
+    """A logit: the sum of the features that are left of its own X."""
 
     model_output = "logit"
 
     def predict(self, subgraph: ex.Subgraph, target: Any, masks: np.ndarray) -> np.ndarray:
-        kept = subgraph.feature_masks(masks)
-        return sum(
-            (part * x).reshape(len(masks), -1).sum(1) for part, (_, x) in zip(kept, subgraph.features, strict=True)
-        )
+        numbers = np.arange(X.size).reshape(X.shape)
+        place = {"nodes": numbers // 2, "features": numbers % 2, "entries": numbers}[subgraph.masked]
+        kept = np.ones((len(masks), X.size), bool)
+        kept[:, subgraph.ids] = masks
+        return (kept[:, place] * X).sum(axis=(1, 2))
 
 
 def subgraph(masked: str, **given: Any) -> ex.Subgraph:
-    return ex.Subgraph([[0, 1], [1, 2]], node_features=X, masked=masked, **given)
+    number = {"nodes": 3, "features": 2, "entries": 6}[masked]
+    return ex.Subgraph([[0, 1], [1, 2]], **{"candidates": np.arange(number), "masked": masked} | given)
 
 
 @pytest.mark.parametrize(("masked", "worth"), [("nodes", X.sum(1)), ("features", X.sum(0)), ("entries", X.reshape(-1))])
 def test_each_kind_masks_what_it_says(masked: str, worth: np.ndarray) -> None:
     part = subgraph(masked)
     assert len(part) == part.unit_count == len(worth)
-    table = ex.collect(Summed(), [ex.Explanation(ex.Context(part, event=0), worth)], levels=[0.3, 0.7])
-    for mask, output in zip(table.rows[0].masks, table.rows[0].outputs, strict=True):
+    keys = ["fidelity_drop@0.3", "fidelity_keep@0.7"]
+    table = ex.collect(Summed(), [ex.Explanation(ex.Context(part, event=0), worth)], metrics=keys)
+    for mask, output in zip(table.events[0].masks, table.events[0].outputs, strict=True):
         assert output[0] == pytest.approx(worth[mask].sum())
-    found = ex.evaluate(table)
+    found = ex.evaluate(table, metrics=keys)
     logit = X.sum() - np.sort(worth)[::-1][: max(1, round(0.3 * len(worth)))].sum()
     assert found["fidelity_drop@0.3"].value == pytest.approx(1 / (1 + np.exp(-X.sum())) - 1 / (1 + np.exp(-logit)))
-    assert "cohesiveness@0.3" not in found
-
-
-def test_types_have_features_of_their_own(tmp_path: Path) -> None:
-    part = ex.Subgraph(
-        [[0, 1], [2, 2]],
-        ["a:0", "a:1", "b:0"],
-        node_types=["a", "a", "b"],
-        edge_types=["a__to__b", "a__to__b"],
-        relations=["a__to__b", "b__to__a"],
-        masked="entries",
-        node_inputs={"b/x": np.array([[5.0, 6.0, 7.0]]), "a/x": np.array([[1.0], [2.0]])},
-    )
-    assert part._maskable == 5
-    mask = np.array([[True, False, True, False, True]])
-    assert [each.tolist() for each in part.feature_masks(mask)] == [[[[True], [False]]], [[[True, False, True]]]]
-    said = ex.Explanation(ex.Context(part, event=0), np.arange(5))
-    ex.write_explanations([said], tmp_path / "said.jsonl")
-    back = ex.read_explanations(tmp_path / "said.jsonl")[0].context.subgraph
-    assert list(back.node_inputs) == ["b/x", "a/x"]  # the order of types can matter to a module
-    assert back.relations.tolist() == ["a__to__b", "b__to__a"]
-    for one, other in product([part], [back]):
-        assert one.node_types.tolist() == other.node_types.tolist()
-        assert one.masked == other.masked
+    assert not any(key.startswith("cohesiveness") for key in ex.evaluate(table))
 
 
 @pytest.mark.parametrize(
@@ -73,24 +51,13 @@ def test_types_have_features_of_their_own(tmp_path: Path) -> None:
         ({"masked": "edge"}, "masked"),
         ({"masked": "nodes", "candidates": [3]}, "there is no node 3 among 3"),
         ({"masked": "features", "candidates": [0, 0]}, "a feature is listed twice"),
-        ({"masked": "entries", "candidates": [6]}, "there is no entry 6 among 6"),
-        ({"node_types": ["a"] * 3}, "belong together"),
-        ({"node_types": ["a"] * 2, "edge_types": ["a__b__a"] * 2}, "expected 3 names"),
-        ({"node_types": ["a"] * 3, "edge_types": ["a__b__a"] * 2}, "features by type"),
+        ({"masked": "entries", "candidates": [-1]}, "there is no entry -1"),
+        ({"masked": "features"}, "Number the features that can be masked"),
     ],
 )
-def test_wrong_kinds_and_types_are_refused(given: dict[str, Any], message: str) -> None:
+def test_wrong_kinds_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(Exception, match=message):
-        ex.Subgraph([[0, 1], [1, 2]], node_features=X, **given)
-
-
-def test_features_need_features_and_types_need_names() -> None:
-    with pytest.raises(InputError, match="no node features to mask"):
-        ex.Subgraph([[0, 1], [1, 2]], masked="features")
-    with pytest.raises(InputError, match="names no type"):
-        ex.Subgraph([[0], [1]], node_types=["a", "a"], edge_types=["a__b__a"], node_inputs={"x": X[:2]})
-    with pytest.raises(InputError, match=r"shape \(3, 2\) for 2 a nodes"):
-        ex.Subgraph([[0], [1]], node_types=["a", "a"], edge_types=["a__b__a"], node_inputs={"a/x": X})
+        ex.Subgraph([[0, 1], [1, 2]], **given)
 
 
 def test_the_nearest_of_several_truths_counts_and_chance_rises() -> None:
@@ -108,10 +75,10 @@ def test_the_nearest_of_several_truths_counts_and_chance_rises() -> None:
     alone, best = (ex.evaluate(None, said, metrics=keys) for said in (one, several))
     for key in keys:
         assert best[key].value > alone[key].value
-        blind = {level.name: level.value for level in best[key].levels}["random explainer"]
+        blind = best[key].chance.value
         # The explainer is a random one, so it scores as the random explainer does.
-        assert best[key].ci.low < blind < best[key].ci.high
-        assert blind > {level.name: level.value for level in alone[key].levels}["random explainer"] + 0.05
+        assert best[key].interval.low < blind < best[key].interval.high
+        assert blind > alone[key].chance.value + 0.05
         assert "not significantly different" in (best[key].interpretation or "not significantly different")
 
 
@@ -128,7 +95,7 @@ def test_explainers_and_levels_are_added_without_asking_again() -> None:
             return super().predict(subgraph, target, masks)
 
     model = Counting()
-    table = ex.collect(model, [first], levels=[0.3])
+    table = ex.collect(model, [first], sparsity_levels=[0.3])
     asked = model.rows
     more = ex.collect(
         model, [first, second], metrics=["fidelity_drop@0.5", "fidelity_keep@0.5", "acc_auc"], table=table
@@ -147,10 +114,10 @@ def test_tables_and_figures_of_other_kinds(masked: str, tmp_path: Path) -> None:
     part = subgraph(masked)
     truths = np.eye(len(part), dtype=bool)[:2]
     said = [ex.Explanation(ex.Context(part, event=event, truth=truths), np.arange(len(part))) for event in range(2)]
-    table = ex.collect(Summed(), said, levels=[0.3, 0.7])
+    table = ex.collect(Summed(), said, sparsity_levels=[0.3, 0.7])
     table.save(tmp_path / "table.jsonl")
     back = ex.read_table(tmp_path / "table.jsonl")
-    assert back.rows[1].subgraph.masked == masked
+    assert back.events[1].subgraph.masked == masked
     keys = ["truth_auc", "fidelity_drop@0.3"]
     assert [ex.evaluate(each, metrics=keys)["truth_auc"].value for each in (table, back)] == [
         ex.evaluate(table, metrics=keys)["truth_auc"].value

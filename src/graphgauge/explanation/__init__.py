@@ -5,7 +5,8 @@ from graphgauge.explanation.compare import compare
 from graphgauge.explanation.evaluate import evaluate
 from graphgauge.explanation.greedy import greedy
 from graphgauge.explanation.inputs import Context, Explanation, Model, Subgraph
-from graphgauge.explanation.pyg import PyGModel, explain_pyg, from_pyg, pyg_metrics
+from graphgauge.explanation.pyg import explain_pyg, from_pyg, pyg_metrics
+from graphgauge.explanation.pyg_model import PyGModel
 from graphgauge.explanation.table import AnswerTable, read_explanations, read_table, write_explanations
 from graphgauge.explanation.temporal import cohesiveness, cohesiveness_prefixes, from_result, reaching_events
 

@@ -132,7 +132,7 @@ def collect(
     >>> found = explanation.Explanation(explanation.Context(graph, event=0), [0.9, 0.2, 0.1], explainer="mine")
     >>> table = explanation.collect(Sum(), [found], sparsity_levels=[0.3], random=0)
     >>> table.explainers, table.masks
-    (['mine'], 8)
+    (['mine'], 4)
     """
     nan_policy(nan)
     one_of("normalize", normalize, ("none", "minmax"))

@@ -93,7 +93,7 @@ def _labels(s: Sample, rows: Ints) -> Ints:
     outputs = s.answers.outputs[rows]
     if outputs.shape[-1] == 1:
         return (outputs[..., 0] >= s.rules.label_threshold).astype(np.int64)
-    return outputs.argmax(axis=-1)
+    return np.asarray(outputs.argmax(axis=-1))
 
 
 def _tempme(s: Sample, *, level: Level = _USUAL) -> Estimate:

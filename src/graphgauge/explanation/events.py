@@ -85,7 +85,9 @@ def grouped(explanations: Iterable[Explanation]) -> list[Event]:
     contexts: list[Context] = []  # kept alive: the keys of `ids` are object ids
     for explanation in explanations:
         if not isinstance(explanation, Explanation):
-            what = f"expected Explanation objects, found {type(explanation).__name__}"
+            kind = type(explanation)
+            name = f"{kind.__module__}." * ("torch" in kind.__module__) + kind.__name__
+            what = f"expected Explanation objects, found {name}"
             fix = "Read a file with read_explanations; wrap other libraries' objects with from_pyg or from_result."
             raise InputError(what, where="explanations", fix=fix)
         context = explanation.context

@@ -7,6 +7,7 @@ and k at a level s is s · E as Python rounds it. Values are means over events.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from graphgauge.explanation.sample import RANDOM, Sample, over_events
 _MANY = 0.25
 _USUAL = Level("0.1")
 _UNIT = (0.0, 1.0)
-_LABELS = {"conventions": EMPTY, "reference": "amara2022", "bounds": (0, 1)}
+_LABELS: dict[str, Any] = {"conventions": EMPTY, "reference": "amara2022", "bounds": (0, 1)}
 
 
 # ---- the score, dropped and kept
@@ -150,12 +151,23 @@ def refuse_third_label(s: Sample) -> None:
 # ---- areas under curves
 
 
+def _trapezoid(heights: Floats, places: Floats) -> Floats:
+    """The area under each row."""
+    return np.asarray(np.trapezoid(heights, places, axis=1), np.float64)
+
+
 def _kept_label(s: Sample, kind: str) -> Estimate:
     """The share of the sweep over nominal shares that has the label of the whole graph, by trapezoids."""
-    return s.mean(np.trapezoid(s.same(kind), s.settings.shares, axis=1) / s.settings.acc_cap, ends=_UNIT)
+    area = _trapezoid(s.same(kind), s.settings.shares)
+    return s.mean(area / s.settings.acc_cap, ends=_UNIT)
 
 
-_SWEEP = {"conventions": EMPTY | {"sweep": AS_CHOSEN}, "reference": "chen2023", "bounds": (0, 1), "compared": True}
+_SWEEP: dict[str, Any] = {
+    "conventions": EMPTY | {"sweep": AS_CHOSEN},
+    "reference": "chen2023",
+    "bounds": (0, 1),
+    "compared": True,
+}
 
 
 @explained("acc_auc", "sweep", **_SWEEP, default=True)
@@ -186,13 +198,13 @@ def acc_auc_complement(s: Sample) -> Estimate:
 def _area(s: Sample, heights: Floats) -> Estimate:
     counts, heights = _by_count(s, heights)
     width = counts[:, -1] - counts[:, 0]
-    area = np.trapezoid(heights, counts, axis=1)
+    area = _trapezoid(heights, counts)
     return s.mean(
         np.divide(area, width, out=np.full(len(area), np.nan), where=width > 0), "fewer than two distinct levels"
     )
 
 
-_CURVE = {
+_CURVE: dict[str, Any] = {
     "conventions": SCORED | {"area": "trapezoid over the achieved k/E, divided by its span"},
     "curve": True,
     "compared": True,
@@ -216,12 +228,12 @@ def _score_area(s: Sample, kind: str, first: Floats) -> Estimate:
     """The mean height of the score itself over the achieved shares, from 0 on, where it is `first` (M,)."""
     counts, heights = _by_count(s, s.f(s.masked(kind), s.event))
     counts = np.concatenate([np.zeros((len(counts), 1)), counts], axis=1)
-    area, width = np.trapezoid(np.column_stack([first, heights]), counts, axis=1), counts[:, -1]
+    area, width = _trapezoid(np.column_stack([first, heights]), counts), counts[:, -1]
     values = np.divide(area, width, out=np.full(len(area), np.nan), where=width > 0)
     return s.mean(values, "no level above 0", _UNIT)
 
 
-_SCORE_CURVE = {
+_SCORE_CURVE: dict[str, Any] = {
     "conventions": SCORED | {"area": "trapezoid over the achieved k/E from 0, divided by its span"},
     "reference": "petsiuk2018",
     "curve": True,
@@ -308,7 +320,7 @@ def unfaithfulness(s: Sample, *, level: Level = _USUAL) -> Estimate:
 
 # ---- robust fidelity
 
-_ROBUST = {
+_ROBUST: dict[str, Any] = {
     "needs": ("robust",),
     "reference": "zheng2024",
     "conventions": SCORED | {"robust": AS_CHOSEN},

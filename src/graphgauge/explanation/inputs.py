@@ -60,7 +60,7 @@ class Model(Protocol):
         """
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Subgraph:
     """What can be masked of the graph that a prediction depends on; the model has the data itself.
 
@@ -124,15 +124,15 @@ class Subgraph:
         if isinstance(self.units, str):
             one_of("units", self.units, (EDGES,))
         one = f"candidate {SINGULAR[self.masked]}"
+        ids = candidates if self.ids is None else whole_numbers(self.ids, "ids")
         checked = {
             "edge_index": edges,
             "nodes": nodes,
             "times": times,
             "candidates": candidates,
             "units": None if units is None else _one_each(names(units, "units"), len(candidates), "units", one),
-            "ids": candidates if self.ids is None else whole_numbers(self.ids, "ids"),
+            "ids": _one_each(ids, len(candidates), "ids", one),
         }
-        _one_each(checked["ids"], len(candidates), "ids", one)
         for name, value in checked.items():
             object.__setattr__(self, name, None if value is None else _frozen(value))
 
@@ -157,6 +157,9 @@ class Subgraph:
     def edges(self) -> int:
         """The number of edges, candidates or not."""
         return int(self.edge_index.shape[1])
+
+    def __repr__(self) -> str:
+        return f"<Subgraph: {self.edges} edges, {len(self)} {self.masked} can be masked>"
 
     def __len__(self) -> int:
         """The number of candidates, which is the width of a mask."""

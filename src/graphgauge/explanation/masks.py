@@ -24,7 +24,6 @@ from graphgauge.core.types import Floats, Ints, Mask
 from graphgauge.explanation.inputs import Explanation, Subgraph
 
 LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
-By, Ties, Output = Literal["value", "abs"], Literal["fixed", "average", "position"], Literal["logit", "probability"]
 BY, TIES, MODEL_OUTPUT = ("value", "abs"), ("fixed", "average", "position"), ("logit", "probability")
 # Kinds of masks: the levels dropped and kept; the sweep of `acc_auc`, which keeps the top s, drops it, or keeps the top
 # 1 − s; random parts of what is dropped or left out.
@@ -69,14 +68,14 @@ class Level(str):
     def count(self, units: Any) -> Ints:  # type: ignore[override]
         """How many of so many units are at this level: a share as Python rounds it, and at least one above 0."""
         if self.startswith("k="):
-            return np.minimum(int(self[2:]), units)
+            return np.asarray(np.minimum(int(self[2:]), units), np.int64)
         return counted(float(self), units)
 
 
 def counted(shares: Any, units: Any) -> Ints:
     """Shares of so many units as counts: to the nearest, halves to even, at least one for a share above 0."""
     counts = np.rint(np.asarray(shares, np.float64) * units).astype(np.int64)
-    return np.clip(counts, np.greater(shares, 0), units)
+    return np.asarray(np.clip(counts, np.greater(shares, 0), units), np.int64)
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,11 +85,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `robust_keep` of the rest, in `robust_samples`. `masking` is what the model says that it does with masked parts.
     """
 
-    model_output: Output | None = None
+    model_output: str | None = None
     levels: tuple[float, ...] = LEVELS
     topk: tuple[int, ...] = ()
-    by: By = "value"
-    ties: Ties = "fixed"
+    by: str = "value"
+    ties: str = "fixed"
     random: int = 3
     seed: int = 0
     acc_cap: float = 0.3
@@ -251,7 +250,7 @@ def _counts_of(settings: Settings, units: int) -> tuple[Ints, Mask, dict[str, In
     dropped = (distinct < 0)[:, np.newaxis]
     ends = np.cumsum([len(each) for each in codes]).tolist()
     parts = zip(kinds, [0, *ends], ends, strict=False)
-    numbers = {kind: inverse[first:last] for kind, first, last in parts}
+    numbers: dict[str, Ints] = {kind: inverse[first:last].astype(np.int64) for kind, first, last in parts}
     return np.where(dropped, ~distinct[:, np.newaxis], distinct[:, np.newaxis]), dropped, numbers
 
 

@@ -67,13 +67,12 @@ def _touched(s: Sample) -> _Touched:
             rankings += range(first, first + number)
             nodes, longest = nodes + number * len(graph.nodes), max(longest, len(graph))
         first += number
-    source, sink, phase, rank = (
-        map(np.concatenate, zip(*parts, strict=True)) if parts else (np.zeros(0, np.int64) for _ in range(4))
-    )
+    none = [np.zeros(0, np.int64)] * 4
+    source, sink, angles, rank = (np.concatenate(each) for each in zip(none, *parts, strict=True))
     sizes = [len(s.events[event].subgraph) for event in s.event[rankings].tolist()]
     starts = np.cumsum([0, *sizes])[:-1]
     owner = np.repeat(np.array(rankings, np.int64), sizes)
-    return _Touched(np.array(rankings, np.int64), starts, owner, rank, *touching(source, sink, phase, longest))
+    return _Touched(np.array(rankings, np.int64), starts, owner, rank, *touching(source, sink, angles, longest))
 
 
 def _cohesiveness(s: Sample, level: Level, pairs: str) -> Estimate:
@@ -281,7 +280,7 @@ def _agreement(s: Sample, place: int, count: int) -> float:
         apart = len(one) > 1 and len(other) > 1
         rows = [(a, b) for (i, a), (j, b) in product(enumerate(one), enumerate(other)) if i != j or not apart]
         common = [np.count_nonzero(held[a] & held[b]) for a, b in rows]
-        found.append(np.mean([each / (2 * count - each) for each in common]) if count else np.nan)
+        found.append(float(np.mean([each / (2 * count - each) for each in common])) if count else np.nan)
     return float(np.mean(found)) if found else np.nan
 
 

@@ -77,7 +77,7 @@ class Answers:
     @cached_property
     def predicted(self) -> Ints:
         """The class that each event's whole graph is answered with."""
-        return self.probabilities[self.whole].argmax(axis=1)
+        return np.asarray(self.probabilities[self.whole].argmax(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,9 +189,9 @@ class Sample:
         """The score of answers in these rows, (n, …) for events (n,)."""
         assert self.answers is not None
         if self.rules.score == "output":
-            return self.answers.outputs.max(axis=1)[rows]
+            return np.asarray(self.answers.outputs.max(axis=1)[rows])
         if self.rules.score == "max":
-            return self.answers.probabilities.max(axis=1)[rows]
+            return np.asarray(self.answers.probabilities.max(axis=1)[rows])
         chosen = self.chosen[event].reshape(-1, *[1] * (rows.ndim - 1))
         return np.asarray(self.answers.probabilities[rows, chosen])
 
@@ -220,7 +220,7 @@ class Sample:
         assert self.answers is not None
         labels = self.answers.probabilities.argmax(axis=1)[self.masked(kind)]
         predicted = self.answers.predicted[self.event].reshape(-1, *[1] * (labels.ndim - 1))
-        return (labels == predicted).astype(np.float64)
+        return np.asarray(labels == predicted, np.float64)
 
     # ---- means
 
@@ -241,7 +241,7 @@ class Sample:
         # Exact sums: the mean does not depend on the order of the events.
         parts = [values[known & (group == each)] for each in range(self.groups)]
         value = np.array([math.fsum(part) / len(part) if len(part) else np.nan for part in parts])
-        warnings = ()
+        warnings: tuple[str, ...] = ()
         if known.any() and not known.all():
             share = f"{np.count_nonzero(~known)} of {len(values)} events"
             warnings = (f"{share} have no value ({reason})",)
@@ -283,8 +283,7 @@ class Sample:
         n = len(self)
         owner = np.repeat(np.arange(n), [len(each) for each in ranks])
         rows = {} if self.answers is None or not len(owner) else _rows(self.events, ranks, self.settings)
-        parts = {"ranks": tuple(ranks), "owner": owner, "explained": np.arange(n), "rows": rows}
-        return replace(self, **parts, values=(), who=who)
+        return replace(self, ranks=tuple(ranks), owner=owner, explained=np.arange(n), rows=rows, values=(), who=who)
 
     @cached_property
     def empty(self) -> Sample:
@@ -307,7 +306,7 @@ def _means(values: Floats, owner: Ints, size: int) -> Floats:
     known = np.isfinite(values)
     number = np.bincount(owner[known], minlength=size)
     total = np.bincount(owner[known], values[known], size)
-    return np.divide(total, number, out=np.full(size, np.nan), where=number > 0)
+    return np.asarray(np.divide(total, number, out=np.full(size, np.nan), where=number > 0))
 
 
 def over_events(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
@@ -381,11 +380,14 @@ def _rows(events: Sequence[Event], ranks: Sequence[Ints], settings: Settings) ->
         found = np.where(found < 0, -1, start + found)
         for kind, rows in parts.items():
             rows.append(found[places[kind]])
-    width = {kind: settings.counts("keep" if kind in ROBUST else kind, 1).shape for kind in settings.asked}
-    none = {
-        kind: np.zeros((0, *width[kind], *[settings.robust_samples] * (kind in ROBUST)), np.int64) for kind in parts
-    }
-    return {kind: np.concatenate(rows) if rows else none[kind] for kind, rows in parts.items()}
+    return {kind: np.concatenate([*rows, _no_rows(kind, settings)]) for kind, rows in parts.items()}
+
+
+def _no_rows(kind: str, settings: Settings) -> Ints:
+    """The rows of no ranking, in their shape."""
+    if kind in ROBUST:
+        return np.zeros((0, len(settings.grid), settings.robust_samples), np.int64)
+    return np.zeros((0, *settings.counts(kind, 1).shape), np.int64)
 
 
 def samples_by_need(sample: Sample) -> dict[str, Any]:

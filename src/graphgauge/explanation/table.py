@@ -81,7 +81,7 @@ class _Line(Struct, omit_defaults=True, forbid_unknown_fields=True):
 Placed = tuple[str, _Line]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AnswerTable:
     """Answered events in order, with the settings they were collected under; `notes` say what was left out.
 
@@ -117,6 +117,10 @@ class AnswerTable:
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self.events)
+
+    def __repr__(self) -> str:
+        said = f"{len(self)} events, {self.masks} masks, {self.settings.model_output or 'no'} answers"
+        return f"<AnswerTable of {', '.join(self.explainers) or 'no explainer'}: {said}>"
 
     @property
     def explainers(self) -> list[str]:
