@@ -85,12 +85,6 @@ ROWS = (
         (faster(2, "SciPy"),),
     ),
     Row(
-        "CRPS of 500k ensembles of 10",
-        "y = r.random(500_000); e = r.random((500_000, 10))",
-        Work("_core.member_scores(y, e, np.zeros(0), T)", SETUP),
-        read="e",
-    ),
-    Row(
         "Hamming and Jaccard 2000 × 594",
         PACKED.format(2000),
         Work("_core.squared_products(w, 594), _core.common_bits(w, T)", SETUP),
@@ -134,7 +128,7 @@ ROWS = (
         "pair codes d = 5000 f4",
         "Y = (r.random((5000, 5000)) < .002).astype('f4'); S = r.random((5000, 5000), dtype='f4')",
         Work(
-            "a = _core.cell_bits(S, 5000, -np.inf, .5, False, T)[0]; b = _core.cell_bits(Y, 5000, 0., 0., True, T)[0]; "
+            "a = _core.cell_bits(S, 5000, -np.inf, .5, T)[0]; b = _core.cell_bits(Y, 5000, 0., 0., T)[0]; "
             "_core.pair_states(b, a, 5000, T)",
             SETUP,
         ),

@@ -1,26 +1,146 @@
 // Adjacency matrices as bits, and the states of their node pairs.
 #pragma once
 
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
 #include "common.hpp"
+
+#define GRAPHGAUGE_EACH_CELL(F) F(bool) F(std::int8_t) F(u8) F(i32) F(i64) F(float) F(double)
 
 namespace graphgauge {
 
-// Which kinds of cells a matrix has: those of `anywhere` are looked for in all cells, the others not on the diagonal of
-// its first `loopless` rows, where row i has its diagonal cell in column i % d.
+// Kinds of cells that a matrix has.
 enum CellKind : u8 { IS_EDGE = 1, IS_NAN = 2, IS_NEGATIVE = 4, IS_WEIGHTED_EDGE = 8 };
-struct CellKinds {
-  u8 anywhere = 0, counted = 0;
-};
+constexpr i64 STATES = 16;
+
+// What cells are compared as: exactly as NumPy compares them with a number.
+template <class T>
+using Compared = std::conditional_t<std::is_same_v<T, float> || sizeof(T) == 1, float, double>;
+
+template <class T>
+GRAPHGAUGE_INLINE void kinds_of(const T* cells, Compared<T> low, Compared<T> high, u8* kinds) {
+  for (i64 i = 0; i < 64; i++) {
+    const auto value = static_cast<Compared<T>>(cells[i]);
+    const bool edge = (value > high) | (value < low);
+    kinds[i] = static_cast<u8>((edge ? IS_EDGE : 0) | (value < 0 ? IS_NEGATIVE : 0) |
+                               (edge & (value != 1) ? IS_WEIGHTED_EDGE : 0) | (value != value ? IS_NAN : 0));
+  }
+}
+
+template <class T>
+GRAPHGAUGE_INLINE u8 pack_rows(const T* values, i64 first, i64 last, i64 d, i64 loopless, Compared<T> low,
+                               Compared<T> high, u64* words) {
+  constexpr u64 ones = 0x0101010101010101;
+  u8 found = 0;
+  const i64 strips = (d + 63) / 64;
+  for (i64 row = first; row < last && d; row++) {
+    const i64 loop = row < loopless ? row % d : -1;
+    for (i64 strip = 0; strip < strips; strip++) {
+      const i64 start = 64 * strip, length = std::min<i64>(64, d - start);
+      const T* cells = values + row * d + start;
+      u8 kinds[64];
+      T padded[64] = {};
+      if (length < 64) cells = std::copy_n(cells, length, padded) - length;
+      kinds_of(cells, low, high, kinds);
+      std::fill(kinds + length, kinds + 64, u8(0));
+      const bool on_diagonal = loop >= start && loop < start + length;
+      u64 bits = 0;
+      if (on_diagonal) bits = u64(kinds[loop - start] & IS_EDGE) << (loop - start), kinds[loop - start] = 0;
+      u64 seen = 0;
+      for (i64 part = 0; part < 8; part++) {
+        u64 eight = 0;
+        for (i64 i = 0; i < 8; i++) eight |= u64(kinds[8 * part + i]) << (8 * i);
+        seen |= eight;
+        bits |= ((eight & ones) * 0x0102040810204080 >> 56) << (8 * part);  // the lowest bit of each byte
+      }
+      words[row * strips + strip] = bits;
+      for (i64 half = 32; half >= 8; half /= 2) seen |= seen >> half;
+      found |= static_cast<u8>(seen);
+    }
+  }
+  return found;
+}
+
+#define GRAPHGAUGE_CELLS(T)                                                                                \
+  GRAPHGAUGE_CLONES u8 pack_of(const T* values, i64 first, i64 last, i64 d, i64 loopless, Compared<T> low, \
+                               Compared<T> high, u64* words) {                                             \
+    return pack_rows(values, first, last, d, loopless, low, high, words);                                  \
+  }
+GRAPHGAUGE_EACH_CELL(GRAPHGAUGE_CELLS)
+#undef GRAPHGAUGE_CELLS
+
+// Swaps rows and columns of 64 x 64 bits: halves, quarters, ... are exchanged (Hacker's Delight, 7-3).
+GRAPHGAUGE_INLINE void transpose(u64* tile) {
+  u64 mask = 0x00000000ffffffff;
+  for (i64 width = 32; width; width /= 2, mask ^= mask << width) {
+    for (i64 row = 0; row < 64; row = ((row | width) + 1) & ~width) {
+      const u64 moved = ((tile[row] >> width) ^ tile[row | width]) & mask;
+      tile[row] ^= moved << width;
+      tile[row | width] ^= moved;
+    }
+  }
+}
+
+// The pairs whose first node is one of 64, tile by tile.
+GRAPHGAUGE_CLONES void count_strip(const u64* truth, const u64* prediction, i64 d, i64 upper, i64* counts) {
+  const i64 strips = (d + 63) / 64, rows = std::min<i64>(64, d - 64 * upper);
+  for (i64 right = upper; right < strips; right++) {
+    u64 tile[4][64] = {};  // true and predicted cells (i, j), then those of (j, i)
+    for (i64 row = 0; row < rows; row++) {
+      tile[0][row] = truth[(64 * upper + row) * strips + right];
+      tile[1][row] = prediction[(64 * upper + row) * strips + right];
+    }
+    for (i64 row = 0; row < std::min<i64>(64, d - 64 * right); row++) {
+      tile[2][row] = truth[(64 * right + row) * strips + upper];
+      tile[3][row] = prediction[(64 * right + row) * strips + upper];
+    }
+    transpose(tile[2]), transpose(tile[3]);
+    for (i64 row = 0; row < rows; row++) {
+      const u64 pairs = upper < right ? ~u64(0) : row == 63 ? 0 : ~u64(0) << (row + 1);
+      for (const int true_state : {0, 1, 4, 5}) {
+        const u64 alike =
+            pairs & (true_state & 1 ? tile[0][row] : ~tile[0][row]) & (true_state & 4 ? tile[2][row] : ~tile[2][row]);
+        if (!alike) continue;  // most tiles of most graphs have few true edges
+        for (const int predicted : {0, 2, 8, 10}) {
+          if (!true_state && !predicted) continue;
+          counts[true_state | predicted] += std::popcount(alike & (predicted & 2 ? tile[1][row] : ~tile[1][row]) &
+                                                          (predicted & 8 ? tile[3][row] : ~tile[3][row]));
+        }
+      }
+    }
+  }
+}
 
 // Bit j % 64 of words[i * ((d + 63) / 64) + j / 64] says whether values[i * d + j] is an edge: above `high`, below
-// `low`, or NaN if nan_is_edge.
+// `low`. Returns the kinds of cells off the diagonal of the first `loopless` rows, where row i has its diagonal cell in
+// column i % d, and anywhere in the others.
 template <class T>
-CellKinds cell_bits(const T* values, i64 rows, i64 d, i64 loopless, double low, double high, bool nan_is_edge,
-                    u64* words, int threads);
+u8 cell_bits(const T* values, i64 rows, i64 d, i64 loopless, double low, double high, u64* words, int threads) {
+  if (std::is_integral_v<T>) low = std::ceil(low), high = std::floor(high);
+  const i64 step = std::max<i64>(1, CHUNK / std::max<i64>(d, 1)), chunks = (rows + step - 1) / step;
+  std::vector<u8> found(chunks);
+  parallel(chunks, threads, [&](i64 chunk) {
+    found[chunk] = pack_of(values, chunk * step, std::min(rows, (chunk + 1) * step), d, loopless,
+                           static_cast<Compared<T>>(low), static_cast<Compared<T>>(high), words);
+  });
+  return std::accumulate(found.begin(), found.end(), u8(0), std::bit_or<u8>());
+}
 
-// For each of `graphs` matrices of d rows of bits, 20 counts. The first 16: of pairs i < j by state, the true cell (i,
-// j) plus twice the predicted one plus 4 and 8 times those of (j, i); state 0 is left out. The last four: of loops by
-// the true cell plus twice the predicted one.
-void pair_states(const u64* truth, const u64* prediction, i64 graphs, i64 d, i64* counts, int threads);
+// For each of `graphs` matrices of d rows of bits, the pairs i < j by state: the true cell (i, j) plus twice the
+// predicted one plus 4 and 8 times those of (j, i); state 0 is left out.
+inline void pair_states(const u64* truth, const u64* prediction, i64 graphs, i64 d, i64* counts, int threads) {
+  const i64 strips = (d + 63) / 64;
+  std::vector<i64> found(STATES * graphs * strips, 0);
+  parallel(graphs * strips, threads, [&](i64 chunk) {
+    const i64 first = chunk / strips * d * strips;
+    count_strip(truth + first, prediction + first, d, chunk % strips, found.data() + STATES * chunk);
+  });
+  std::fill_n(counts, STATES * graphs, 0);
+  for (i64 cell = 0; cell < i64(found.size()); cell++)
+    counts[cell / (STATES * strips) * STATES + cell % STATES] += found[cell];
+}
 
 }  // namespace graphgauge

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -13,9 +14,10 @@
 // Put before a function that is no template: it is compiled for three levels of x86-64, and the loader of Linux picks
 // one when the module is loaded. It vanishes where the build has found that this does not work.
 #if defined(GRAPHGAUGE_CLONED)
-#define GRAPHGAUGE_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#define GRAPHGAUGE_CLONES \
+  [[maybe_unused]] static __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
-#define GRAPHGAUGE_CLONES
+#define GRAPHGAUGE_CLONES [[maybe_unused]] static
 #endif
 
 // For what a clone calls: it has to become a part of it.
@@ -43,6 +45,15 @@ using u8 = std::uint8_t;
 using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
+
+// IEEE half precision, by its bits.
+struct half {
+  u16 bits;
+};
+
+constexpr double INFINITE = std::numeric_limits<double>::infinity();
+// Cells that a thread takes at a time: enough to make starting it cheap.
+constexpr i64 CHUNK = i64(1) << 18;
 
 // f(chunk) for every chunk from 0 to chunks - 1, on at most `threads` threads. What a chunk computes must not depend on
 // the number of threads; results that are added up are added in the order of chunks. Threads are started for the call

@@ -2,8 +2,12 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
+#include <limits>
+#include <memory>
 
 #include "common.hpp"
+#include "gaussian.hpp"
 
 namespace graphgauge {
 
@@ -55,13 +59,409 @@ struct Forecasts {
   }
 };
 
+// Sums that are added up side by side, of so many rows at once: those of a few quantities stay in the nearest cache.
+constexpr i64 LANES = 128;
+constexpr int TOGETHER = 4;
+// Rows of lanes that are added up before they are added to the sums of blocks and nodes.
+constexpr i64 ROWS = 16;
+// Cells that one chunk reads, nodes that it reads at most, and chunks at most that have sums of the same node.
+constexpr i64 NODES = 1024;
+constexpr i64 SHARING = 16;
+// Sums of a horizon that are kept beside each other until a block ends.
+constexpr i64 BESIDE = 32;
+
+// ------------------------------------------------------------------------------------------------------ rows of a tile
+
+// high + low += more + more_low.
+GRAPHGAUGE_INLINE void add_pairs(double* __restrict high, double* __restrict low, const double* __restrict more,
+                                 const double* __restrict more_low, i64 width) {
+  for (i64 i = 0; i < width; i++) {
+    const double sum = high[i] + more[i], part = sum - high[i];
+    low[i] += more_low[i] + ((high[i] - (sum - part)) + (more[i] - part));
+    high[i] = sum;
+  }
+}
+
+// Rows of cells, side by side. A cell that is hidden, or not there, is 0, with a std of 1.
+struct Rows {
+  double seen[TOGETHER][LANES], truth[TOGETHER][LANES], forecast[TOGETHER][LANES], error[TOGETHER][LANES];
+  double deviation[TOGETHER][LANES], ratio[TOGETHER][LANES];
+  // What takes more than a few operations: the sum over all rows.
+  double score[LANES];
+};
+
+// How the values of all rows of a lane are added to its sum: one by one, which loses nothing; or first to each other,
+// which loses nothing of 24 bits unless they are 2**27 apart, and little of what was rounded before.
+enum class Adding { one_by_one, together };
+template <class T>
+constexpr Adding LINEAR = sizeof(T) == 4 ? Adding::together : Adding::one_by_one;
+
+// The sums of some lanes, while they are added up, column by column; the `first` rows start them.
+class Tile {
+ public:
+  explicit Tile(i64 columns) : sums_(2 * columns * LANES) {}
+  GRAPHGAUGE_INLINE double* high(i64 column) { return sums_.data() + 2 * column * LANES; }
+  GRAPHGAUGE_INLINE double* low(i64 column) { return high(column) + LANES; }
+
+  // Add value(row, lane) of all rows.
+  template <Adding How, class Value>
+  GRAPHGAUGE_INLINE void add(i64 column, i64 width, bool first, const Value& value) {
+    double *high = this->high(column), *low = this->low(column);
+    for (i64 i = 0; i < width; i++) {
+      Sum total = first ? Sum{} : Sum{high[i], low[i]};
+      if constexpr (How == Adding::together) {
+        total.add((value(0, i) + value(1, i)) + (value(2, i) + value(3, i)));
+      } else {
+        total.add(value(0, i)), total.add(value(1, i)), total.add(value(2, i)), total.add(value(3, i));
+      }
+      high[i] = total.high, low[i] = total.low;
+    }
+  }
+  // Add what was added up over the rows.
+  GRAPHGAUGE_INLINE void add_scores(i64 column, i64 width, bool first, const double* score) {
+    double *high = this->high(column), *low = this->low(column);
+    for (i64 i = 0; i < width; i++) {
+      Sum total = first ? Sum{} : Sum{high[i], low[i]};
+      total.add(score[i]);
+      high[i] = total.high, low[i] = total.low;
+    }
+  }
+  // Add whole numbers, which are exact.
+  template <class Value>
+  GRAPHGAUGE_INLINE void count(i64 column, i64 width, bool first, const Value& value) {
+    double *high = this->high(column), *low = this->low(column);
+    for (i64 i = 0; i < width; i++) {
+      high[i] = (first ? 0.0 : high[i]) + ((value(0, i) + value(1, i)) + (value(2, i) + value(3, i)));
+      low[i] = 0;
+    }
+  }
+
+ private:
+  std::vector<double> sums_;
+};
+
+// What is added for a cell of some rows: its truth y, forecast f, error e and std s; `half` is a half-width.
+#define GRAPHGAUGE_VALUE(Name, value)                                                   \
+  struct Name {                                                                         \
+    const Rows& rows;                                                                   \
+    double half = 0;                                                                    \
+    GRAPHGAUGE_INLINE double operator()(int row, i64 i) const {                         \
+      [[maybe_unused]] const double y = rows.truth[row][i], f = rows.forecast[row][i];  \
+      [[maybe_unused]] const double e = rows.error[row][i], s = rows.deviation[row][i]; \
+      [[maybe_unused]] const double seen = rows.seen[row][i];                           \
+      return value;                                                                     \
+    }                                                                                   \
+  };
+GRAPHGAUGE_VALUE(Seen, seen)
+GRAPHGAUGE_VALUE(Abs, std::fabs(e))
+GRAPHGAUGE_VALUE(Square, e* e)
+GRAPHGAUGE_VALUE(Error, e)
+GRAPHGAUGE_VALUE(Truth, y)
+GRAPHGAUGE_VALUE(TruthSquare, y* y)
+GRAPHGAUGE_VALUE(Lost, std::fma(y, y, -(y* y)))
+GRAPHGAUGE_VALUE(TruthAbs, std::fabs(y))
+GRAPHGAUGE_VALUE(Nonzero, y != 0 ? 1.0 : 0.0)
+GRAPHGAUGE_VALUE(Ape, std::fabs(e) / (y != 0 ? std::fabs(y) : INFINITE))
+GRAPHGAUGE_VALUE(Sape, 2 * std::fabs(e) / (std::fabs(y) + std::fabs(f) > 0 ? std::fabs(y) + std::fabs(f) : 1.0))
+GRAPHGAUGE_VALUE(Bad, s > 0 && s < INFINITE ? 0.0 : 1.0)
+GRAPHGAUGE_VALUE(Std, s* seen)
+GRAPHGAUGE_VALUE(Var, (s * seen) * (s * seen))
+GRAPHGAUGE_VALUE(Inside, std::fabs(e) <= half * s ? seen : 0.0)
+GRAPHGAUGE_VALUE(Over, std::fabs(e) - half * s <= 0 ? 0.0 : std::fabs(e) - half * s)
+#undef GRAPHGAUGE_VALUE
+
+GRAPHGAUGE_INLINE void gaussian_nll(Rows& rows, i64 width) {
+  const auto &std = rows.deviation, &z = rows.ratio, &seen = rows.seen;
+  for (i64 i = 0; i < width; i++) {
+    const double squares = (z[0][i] * z[0][i] + z[1][i] * z[1][i]) + (z[2][i] * z[2][i] + z[3][i] * z[3][i]);
+    const double cells = (seen[0][i] + seen[1][i]) + (seen[2][i] + seen[3][i]);
+    rows.score[i] = (logarithm(std[0][i], std[1][i], std[2][i], std[3][i]) + 0.5 * squares) + HALF_LOG_2PI * cells;
+  }
+}
+
+GRAPHGAUGE_INLINE void gaussian_crps(Rows& rows, i64 width) {
+  double near[LANES], falling[LANES];
+  std::fill_n(rows.score, width, 0.0);
+  for (int row = 0; row < TOGETHER; row++) {
+    const double *ratio = rows.ratio[row], *error = rows.error[row], *std = rows.deviation[row], *seen = rows.seen[row];
+    for (i64 i = 0; i < width; i++) {
+      const double away = std::fabs(ratio[i]);
+      near[i] = away > FAR ? FAR : away;
+      falling[i] = exponential(-0.5 * (near[i] * near[i]));
+    }
+    for (i64 i = 0; i < width; i++) {
+      const double tail = polynomial(TAIL, 26.0 / 9.0 * near[i] / (near[i] + 4) - 1);
+      rows.score[i] += std::fabs(error[i]) + std[i] * seen[i] * (falling[i] * tail - INVERSE_SQRT_PI);
+    }
+  }
+}
+
+// The bits of a number where it is seen, of another where it is hidden.
+template <class T>
+GRAPHGAUGE_INLINE T shown(T value, u8 seen, T otherwise) {
+  using Bits = std::conditional_t<sizeof(T) == 4, u32, u64>;
+  const Bits kept = Bits(0) - Bits(seen);
+  return std::bit_cast<T>((std::bit_cast<Bits>(value) & kept) | (std::bit_cast<Bits>(otherwise) & ~kept));
+}
+
+template <class T>
+GRAPHGAUGE_INLINE void read_numbers(const T* from, const u8* mask, i64 width, T otherwise, double* to) {
+  // The processor does not foresee so many rows: what comes next in this one is fetched.
+  for (i64 i = 0; i < width; i += 64 / sizeof(T)) GRAPHGAUGE_AHEAD(from + width + i);
+  if (mask) {
+    for (i64 i = 0; i < width; i++) to[i] = static_cast<double>(shown(from[i], mask[i], otherwise));
+  } else {
+    for (i64 i = 0; i < width; i++) to[i] = static_cast<double>(from[i]);
+  }
+}
+
+// Read one row, of `width` cells; what is behind it up to `stop` is not there.
+template <class T>
+GRAPHGAUGE_INLINE void read_row(const Forecasts<T>& of, i64 cell, i64 width, i64 stop, int row, Rows& rows) {
+  double *seen = rows.seen[row], *truth = rows.truth[row], *forecast = rows.forecast[row];
+  double *error = rows.error[row], *deviation = rows.deviation[row], *ratio = rows.ratio[row];
+  const u8* mask = of.mask ? reinterpret_cast<const u8*>(of.mask) + cell : nullptr;
+  read_numbers(of.y + cell, mask, width, T(0), truth);
+  read_numbers(of.mean + cell, mask, width, T(0), forecast);
+  for (i64 i = 0; i < width; i++) error[i] = forecast[i] - truth[i];
+  for (i64 i = width; i < stop; i++) truth[i] = forecast[i] = error[i] = 0;
+  if (mask) {
+    for (i64 i = 0; i < width; i++) seen[i] = static_cast<double>(static_cast<i32>(mask[i]));
+  } else if (of.std) {
+    std::fill_n(seen, width, 1.0);
+  }
+  for (i64 i = width; i < stop; i++) seen[i] = 0;
+  if (!of.std) return;
+  read_numbers(of.std + cell, mask, width, T(1), deviation);
+  for (i64 i = 0; i < width; i++) ratio[i] = error[i] / deviation[i];
+  for (i64 i = width; i < stop; i++) deviation[i] = 1, ratio[i] = 0;
+}
+
+// The sums that are asked for, then the counts.
+template <class T>
+GRAPHGAUGE_INLINE void add_forecasts(const Forecasts<T>& of, const i64* cells, const i64* widths, bool first,
+                                     Rows& rows, Tile& tile) {
+  const i64 width = widths[0];
+  for (int row = 0; row < TOGETHER; row++) read_row(of, cells[row], widths[row], width, row, rows);
+  i64 sum = 0, count = of.sums();
+  if (of.mask) tile.count(count, width, first, Seen{rows});
+  count++;
+  if (of.asks(Term::abs)) tile.add<LINEAR<T>>(sum++, width, first, Abs{rows});
+  if (of.asks(Term::square)) tile.add<Adding::one_by_one>(sum++, width, first, Square{rows});
+  if (of.asks(Term::error)) tile.add<LINEAR<T>>(sum++, width, first, Error{rows});
+  if (of.asks(Term::y)) tile.add<LINEAR<T>>(sum++, width, first, Truth{rows});
+  if (of.asks(Term::y2)) {
+    tile.add<Adding::one_by_one>(sum, width, first, TruthSquare{rows});
+    double* low = tile.low(sum++);  // squares of floats are exact; those of doubles are not
+    const Lost lost{rows};
+    for (i64 i = 0; i < width && sizeof(T) > 4; i++) low[i] += (lost(0, i) + lost(1, i)) + (lost(2, i) + lost(3, i));
+  }
+  if (of.asks(Term::abs_y)) tile.add<LINEAR<T>>(sum++, width, first, TruthAbs{rows});
+  if (of.asks(Term::ape)) {
+    tile.count(count, width, first, Nonzero{rows});
+    tile.add<Adding::together>(sum++, width, first, Ape{rows});
+  }
+  count++;
+  if (of.asks(Term::sape)) tile.add<Adding::together>(sum++, width, first, Sape{rows});
+  if (!of.std) return;
+  tile.count(count++, width, first, Bad{rows});
+  if (of.asks(Term::std)) tile.add<LINEAR<T>>(sum++, width, first, Std{rows});
+  if (of.asks(Term::var)) tile.add<Adding::one_by_one>(sum++, width, first, Var{rows});
+  if (of.asks(Term::nll)) {
+    gaussian_nll(rows, width);
+    tile.add_scores(sum++, width, first, rows.score);
+  }
+  if (of.asks(Term::crps)) {
+    gaussian_crps(rows, width);
+    tile.add_scores(sum++, width, first, rows.score);
+  }
+  for (i64 level = 0; level < of.levels; level++) {
+    tile.count(count++, width, first, Inside{rows, of.widths[level]});
+    if (of.asks(Term::over)) tile.add<Adding::one_by_one>(sum++, width, first, Over{rows, of.widths[level]});
+  }
+}
+
+// Clones cannot be templates.
+GRAPHGAUGE_CLONES void add_cells(const Forecasts<float>& of, const i64* cells, const i64* widths, bool first,
+                                 Rows& rows, Tile& tile) {
+  add_forecasts(of, cells, widths, first, rows, tile);
+}
+GRAPHGAUGE_CLONES void add_cells(const Forecasts<double>& of, const i64* cells, const i64* widths, bool first,
+                                 Rows& rows, Tile& tile) {
+  add_forecasts(of, cells, widths, first, rows, tile);
+}
+
+// ------------------------------------------------------------------------------------- tiles, and chunks for threads
+
+// Some steps and nodes of a grid, and their sums.
+struct Chunk {
+  i64 first_step, last_step, first_node, last_node;
+  i64 first_block, first_place, nodes;
+  std::vector<Sum> by_horizon;
+  std::vector<double> node_high, node_low;
+};
+
+// The lanes of a tile: `copies` of some nodes of some horizons.
+struct Lanes {
+  i64 copies, horizons, nodes;
+};
+
+// Add up parts of some length until they are at most `most`; the sums are those of the first parts.
+GRAPHGAUGE_INLINE i64 halved(double* high, double* low, i64 parts, i64 length, i64 most) {
+  for (i64 rest; parts > most; parts = rest) {
+    rest = parts > 16 ? (parts + 15) / 16 * 8 : (parts + 1) / 2;
+    add_pairs(high, low, high + rest * length, low + rest * length, (parts - rest) * length);
+  }
+  return parts;
+}
+
+// Add a sum of some lanes to those of their nodes, and to BESIDE sums of each of their horizons; the lanes are lost.
+GRAPHGAUGE_CLONES void fold_sum(const Lanes& lanes, double* high, double* low, double* node_high, double* node_low,
+                                double* horizon_high, double* horizon_low) {
+  halved(high, low, lanes.copies, lanes.horizons * lanes.nodes, 1);
+  for (i64 h = 0; h < lanes.horizons; h++, high += lanes.nodes, low += lanes.nodes) {
+    add_pairs(node_high, node_low, high, low, lanes.nodes);
+    const i64 parts = halved(high, low, lanes.nodes, 1, BESIDE);
+    add_pairs(horizon_high + h * BESIDE, horizon_low + h * BESIDE, high, low, parts);
+  }
+}
+
+template <i64 Parts>
+GRAPHGAUGE_INLINE void fold_parts(double* high, double* low) {
+  if constexpr (Parts > 1) {
+    add_pairs(high, low, high + Parts / 2, low + Parts / 2, Parts / 2);
+    fold_parts<Parts / 2>(high, low);
+  }
+}
+
+// Add BESIDE sums of each of some groups to the sum of that group; they are 0 then.
+GRAPHGAUGE_CLONES void fold_beside(double* high, double* low, Sum* sums, i64 groups) {
+  for (i64 group = 0; group < groups; group++, high += BESIDE, low += BESIDE) {
+    fold_parts<BESIDE>(high, low);
+    sums[group].add(Sum{*high, *low});
+    std::fill_n(high, BESIDE, 0.0);
+    std::fill_n(low, BESIDE, 0.0);
+  }
+}
+
+template <class T>
+void add_chunk(const Forecasts<T>& of, const Grid& grid, Chunk& chunk) {
+  const i64 columns = of.sums() + of.counts(), period = grid.period();
+  chunk.first_block = grid.block(chunk.first_step), chunk.first_place = grid.place(chunk.first_step);
+  chunk.nodes = chunk.last_node - chunk.first_node;
+  const i64 blocks = grid.block(chunk.last_step - 1) - chunk.first_block + 1;
+  chunk.by_horizon.resize(blocks * columns * grid.horizons);
+  chunk.node_high.resize((grid.place(chunk.last_step - 1) - chunk.first_place + 1) * columns * chunk.nodes);
+  chunk.node_low.resize(chunk.node_high.size());
+  std::vector<double> horizon_high(columns * grid.horizons * BESIDE), horizon_low(horizon_high.size());
+  std::vector<i64> used;
+  for (i64 k = 0; k < columns; k++) {
+    if (of.uses(k)) used.push_back(k);
+  }
+  Tile tile(columns);
+  const auto rows = std::make_unique<Rows>();
+  const i64 horizons = std::clamp<i64>(LANES / grid.nodes, 1, grid.horizons);
+  i64 stop;
+  for (i64 step = chunk.first_step; step < chunk.last_step; step = stop) {
+    const i64 block = grid.block(step) - chunk.first_block, place = grid.place(step) - chunk.first_place;
+    const i64 block_end = std::min(chunk.last_step, grid.start(grid.block(step) + 1));
+    i64 copies = 1;
+    while (2 * copies * period <= LANES && 2 * copies <= block_end - step) copies *= 2;
+    stop = std::min(block_end, step + ROWS * copies);
+    for (i64 h = 0; h < grid.horizons; h += horizons) {
+      for (i64 node = chunk.first_node; node < chunk.last_node; node += LANES) {
+        const Lanes lanes{copies, std::min(horizons, grid.horizons - h), std::min(LANES, chunk.last_node - node)};
+        const i64 lane = h * grid.nodes + node, cells = lanes.horizons * lanes.nodes;
+        for (i64 row = step; row < stop; row += TOGETHER * copies) {
+          i64 starts[TOGETHER], widths[TOGETHER];
+          for (i64 k = 0; k < TOGETHER; k++) {
+            const i64 first = std::min(row + k * copies, stop);
+            starts[k] = first * period + lane, widths[k] = std::min(copies, stop - first) * cells;
+          }
+          add_cells(of, starts, widths, row == step, *rows, tile);
+        }
+        for (const i64 k : used) {
+          const i64 to = (place * columns + k) * chunk.nodes + node - chunk.first_node;
+          const i64 beside = (k * grid.horizons + h) * BESIDE;
+          fold_sum(lanes, tile.high(k), tile.low(k), &chunk.node_high[to], &chunk.node_low[to], &horizon_high[beside],
+                   &horizon_low[beside]);
+        }
+      }
+    }
+    if (stop < block_end) continue;
+    Sum* of_block = chunk.by_horizon.data() + block * columns * grid.horizons;
+    fold_beside(horizon_high.data(), horizon_low.data(), of_block, columns * grid.horizons);
+  }
+}
+
+// What the low parts have collected goes into the high ones; counts are exact without it.
+inline void hand_out(const std::vector<Sum>& totals, i64 sums, i64 counts, i64 groups, const Totals& to) {
+  for (i64 i = 0; i < i64(totals.size()); i++) {
+    const i64 row = i / (groups * (sums + counts)), column = i / groups % (sums + counts), group = i % groups;
+    if (column >= sums) {
+      to.counts[(row * counts + column - sums) * groups + group] = static_cast<i64>(totals[i].high);
+      continue;
+    }
+    const i64 at = (row * sums + column) * groups + group;
+    const Sum carried = totals[i].carried();
+    to.high[at] = carried.high, to.low[at] = carried.low;
+  }
+}
+
 // Each sum that is asked for, in the order of the terms, `over` once for each half-width: by how much the truth is
 // outside of the interval. The counts: cells; those with a truth other than 0, if `ape` is asked for; those whose std
 // is not positive and finite; for each half-width those inside of the interval.
+// The chunks depend on the grid alone.
 template <class T>
-void error_sums(const Forecasts<T>& of, const Grid& grid, const Totals& by_horizon, const Totals& by_node, int threads);
+void error_sums(const Forecasts<T>& of, const Grid& grid, const Totals& by_horizon, const Totals& by_node,
+                int threads) {
+  const i64 columns = of.sums() + of.counts(), cells = grid.steps * grid.period();
+  std::vector<Sum> horizons(grid.blocks() * columns * grid.horizons), nodes(grid.places() * columns * grid.nodes);
+  const i64 across = (grid.nodes + NODES - 1) / NODES;
+  const i64 along = cells ? std::min({grid.steps, cells / (across * CHUNK) + 1, SHARING / across + 1}) : 0;
+  std::vector<Chunk> chunks(across * along);
+  const auto bound = [&](i64 i) {  // where blocks begin, if there are enough
+    if (grid.blocks() < along) return grid.steps * i / along;
+    return i < along ? grid.start(grid.blocks() * i / along) : grid.steps;
+  };
+  parallel(across * along, threads, [&](i64 number) {
+    const i64 i = number / across, j = number % across;
+    Chunk& chunk = chunks[number];
+    chunk.first_step = bound(i), chunk.last_step = bound(i + 1);
+    chunk.first_node = grid.nodes * j / across, chunk.last_node = grid.nodes * (j + 1) / across;
+    add_chunk(of, grid, chunk);
+  });
+  for (const Chunk& chunk : chunks) {
+    Sum* of_horizons = horizons.data() + chunk.first_block * columns * grid.horizons;
+    for (std::size_t i = 0; i < chunk.by_horizon.size(); i++) of_horizons[i].add(chunk.by_horizon[i]);
+    for (i64 row = 0; row < i64(chunk.node_high.size()) / chunk.nodes; row++) {  // of one column of one place
+      Sum* of_nodes = &nodes[(chunk.first_place * columns + row) * grid.nodes + chunk.first_node];
+      const double *high = &chunk.node_high[row * chunk.nodes], *low = &chunk.node_low[row * chunk.nodes];
+      for (i64 node = 0; node < chunk.nodes; node++) of_nodes[node].add(Sum{high[node], low[node]});
+    }
+  }
+  hand_out(horizons, of.sums(), of.counts(), grid.horizons, by_horizon);
+  hand_out(nodes, of.sums(), of.counts(), grid.nodes, by_node);
+  for (i64 block = 0; block < grid.blocks() && !of.mask; block++) {  // all cells count
+    const i64 start = std::max<i64>(grid.start(block), 0), steps = std::min(grid.steps, grid.start(block + 1)) - start;
+    std::fill_n(by_horizon.counts + block * of.counts() * grid.horizons, grid.horizons, steps * grid.nodes);
+    i64* of_nodes = by_node.counts + grid.place(start) * of.counts() * grid.nodes;
+    for (i64 node = 0; node < grid.nodes; node++) of_nodes[node] += steps * grid.horizons;
+  }
+}
 
 // Sums of `rows` rows of `count` values by group, as high + low: (row, group).
-void grouped_sums(const double* values, i64 rows, const i64* group, i64 count, i64 groups, double* high, double* low);
+inline void grouped_sums(const double* values, i64 rows, const i64* group, i64 count, i64 groups, double* high,
+                         double* low) {
+  std::vector<Sum> totals(rows ? groups : 0);
+  for (i64 row = 0; row < rows; row++, values += count, high += groups, low += groups) {
+    std::fill(totals.begin(), totals.end(), Sum());
+    for (i64 i = 0; i < count; i++) totals[group[i]].add(values[i]);
+    for (i64 i = 0; i < groups; i++) {
+      const Sum carried = totals[i].carried();
+      high[i] = carried.high, low[i] = carried.low;
+    }
+  }
+}
 
 }  // namespace graphgauge

@@ -12,7 +12,7 @@ namespace graphgauge {
 // errors are 4e-16 for the logarithm, 5e-16 for the exponential, 2e-14 for the CRPS.
 
 // exp(r) for abs(r) <= log(2)/2.
-inline constexpr double EXPONENTIAL[] = {
+constexpr double EXPONENTIAL[] = {
     1.0,
     1.0000000000000067,
     0.5000000000000006,
@@ -26,12 +26,12 @@ inline constexpr double EXPONENTIAL[] = {
     2.7626357241447223e-07,
 };
 // (log(m) - 2f) / f**3 as a polynomial in f**2, where f = (m - 1) / (m + 1) and m is between sqrt(1/2) and sqrt(2).
-inline constexpr double LOGARITHM[] = {
+constexpr double LOGARITHM[] = {
     0.666666666666667,   0.39999999999899505, 0.28571428625975487, 0.2222221113479508,
     0.18182889125261723, 0.15331721600556042, 0.14616449685043406,
 };
 // sqrt(2/pi) - a erfcx(a/sqrt(2)) for 0 <= a <= FAR as a polynomial in (26/9) a/(a + 4) - 1.
-inline constexpr double TAIL[] = {
+constexpr double TAIL[] = {
     0.11597907109339267,     -0.24746734584034075,    0.23692160428372933,    -0.1365279366193694,
     0.050563263303573906,    -0.010608337003281784,   0.00028339515508232446, 0.00043386499417437255,
     -5.508539461726415e-05,  -2.0585347542977965e-05, 3.352447884528543e-06,  1.3324696871498996e-06,
@@ -39,12 +39,12 @@ inline constexpr double TAIL[] = {
     6.192787250293683e-10,
 };
 // From here on the CRPS is that of a point forecast, less its constant, to the last bit.
-inline constexpr double FAR = 9;
-inline constexpr double LOG2_E = 1.4426950408889634, HALF_LOG_2PI = 0.9189385332046728, INVERSE_SQRT_PI = 0.5641895835477563;
+constexpr double FAR = 9;
+constexpr double LOG2_E = 1.4426950408889634, HALF_LOG_2PI = 0.9189385332046728, INVERSE_SQRT_PI = 0.5641895835477563;
 // log(2) in two parts, the first short enough that its product with any exponent is exact.
-inline constexpr double LN2_HIGH = 0.6931471805598903, LN2_LOW = 5.497923018708371e-14;
+constexpr double LN2_HIGH = 0.6931471805598903, LN2_LOW = 5.497923018708371e-14;
 // Adding and subtracting this rounds to an integer, which is then in the last bits.
-inline constexpr double ROUNDER = 0x1.8p52;
+constexpr double ROUNDER = 0x1.8p52;
 
 // Four terms at a time, so that fewer operations wait for each other than in Horner's scheme.
 template <std::size_t N>
@@ -73,8 +73,8 @@ GRAPHGAUGE_INLINE double mantissa_of(double x, double& exponent) {
 // The logarithm of the product of four positive finite numbers.
 GRAPHGAUGE_INLINE double logarithm(double a, double b, double c, double d) {
   double exponent = 0;
-  const double product = (mantissa_of(a, exponent) * mantissa_of(b, exponent)) *
-                         (mantissa_of(c, exponent) * mantissa_of(d, exponent));
+  const double product =
+      (mantissa_of(a, exponent) * mantissa_of(b, exponent)) * (mantissa_of(c, exponent) * mantissa_of(d, exponent));
   const double mantissa = mantissa_of(product, exponent);
   const double f = (mantissa - 1) / (mantissa + 1), square = f * f;
   return exponent * LN2_HIGH + ((2 * f + f * (square * polynomial(LOGARITHM, square))) + exponent * LN2_LOW);

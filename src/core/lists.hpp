@@ -1,15 +1,127 @@
 // Where the positives of candidate lists stand, without sorting the lists.
 #pragma once
 
+#include <bit>
+#include <type_traits>
+
 #include "common.hpp"
+#include "curves.hpp"
 
 namespace graphgauge {
+
+// Up to this many distinct scores of positives, comparing all candidates with each is faster than placing each.
+constexpr i64 FEW = 24;
+
+// Lists that one thread takes together, with about CHUNK candidates.
+inline std::vector<i64> chunks_of(const i64* size, i64 lists) {
+  std::vector<i64> starts{0};
+  for (i64 list = 0, candidates = 0; list < lists; list++) {
+    candidates += size[list];
+    if (candidates >= CHUNK || list + 1 == lists) starts.push_back(list + 1), candidates = 0;
+  }
+  return starts;
+}
+
+template <class T>
+GRAPHGAUGE_INLINE void compare(const T* rising, i64 count, const T* scores, i64 size, i64* greater, i64* equal) {
+  using Counter = std::conditional_t<sizeof(T) == 8, i64, i32>;
+  constexpr i64 counted = i64(1) << 13;  // scores that stay in the nearest cache
+  std::fill_n(greater, count, 0), std::fill_n(equal, count, 0);
+  for (i64 start = 0; start < size; start += counted) {
+    for (i64 level = 0; level < count; level++) {
+      Counter more = 0, same = 0;
+      for (i64 i = start; i < std::min(size, start + counted); i++) {
+        more += scores[i] > rising[level], same += scores[i] == rising[level];
+      }
+      greater[level] += more, equal[level] += same;
+    }
+  }
+}
+
+#define GRAPHGAUGE_SCORES(T)                                                                                           \
+  GRAPHGAUGE_CLONES void compare_of(const T* rising, i64 count, const T* scores, i64 size, i64* greater, i64* equal) { \
+    compare(rising, count, scores, size, greater, equal);                                                              \
+  }
+GRAPHGAUGE_EACH_SCORE(GRAPHGAUGE_SCORES)
+#undef GRAPHGAUGE_SCORES
+
+// A positive by an unsigned number that falls as its score rises; zeros of either sign have the same.
+template <class T>
+struct Positive {
+  using Key = std::conditional_t<sizeof(T) == 4, u32, u64>;
+  static constexpr Key SIGN = Key(1) << (8 * sizeof(T) - 1);
+  Key key;
+  u32 turn;
+  bool operator<(const Positive& other) const { return key != other.key ? key < other.key : turn < other.turn; }
+
+  Positive() = default;
+  Positive(T of, i64 at) : turn(static_cast<u32>(at)) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const auto bits = std::bit_cast<Key>(of + T(0));
+      key = bits & SIGN ? bits : ~(bits | SIGN);
+    } else {
+      key = ~(static_cast<Key>(of) ^ (std::is_signed_v<T> ? SIGN : 0));
+    }
+  }
+};
+
+// By bytes, lowest first, unless they are few: those with the same key stay as they were.
+template <class T>
+void order(std::vector<Positive<T>>& positives, std::vector<Positive<T>>& spare) {
+  if (positives.size() < 128) return std::sort(positives.begin(), positives.end());
+  spare.resize(positives.size());
+  for (int shift = 0; shift < int(8 * sizeof(T)); shift += 8) {
+    i64 next[257] = {};
+    for (const auto& each : positives) next[(each.key >> shift & 255) + 1]++;
+    for (int byte = 0; byte < 255; byte++) next[byte + 1] += next[byte];
+    for (const auto& each : positives) spare[next[each.key >> shift & 255]++] = each;
+    positives.swap(spare);
+  }
+}
 
 // List q has the candidates scores[begin[q]] to scores[begin[q] + size[q] - 1], none of them NaN. Its positives, places
 // in `scores`, are positive[first[q]] to positive[first[q + 1] - 1]. They are put in order, best first, those with the
 // same score as they were; for each, the candidates with a higher score and with the same, itself among them.
 template <class T>
 void list_places(const T* scores, const i64* begin, const i64* size, const i64* first, i64 lists, i64* positive,
-                 i64* ahead, i64* tied, int threads);
+                 i64* ahead, i64* tied, int threads) {
+  const std::vector<i64> starts = chunks_of(size, lists);
+  parallel(i64(starts.size()) - 1, threads, [&](i64 chunk) {
+    std::vector<Positive<T>> own, spare;
+    Placing<T> placing;
+    std::vector<T> rising;
+    std::vector<i64> given, greater, equal;
+    for (i64 list = starts[chunk]; list < starts[chunk + 1]; list++) {
+      const i64 count = first[list + 1] - first[list];
+      if (!count) continue;
+      own.resize(count), given.resize(count);
+      for (i64 i = 0; i < count; i++) {
+        given[i] = positive[first[list] + i];
+        own[i] = Positive<T>(scores[given[i]], i);
+      }
+      order(own, spare);
+      rising.clear();
+      for (i64 i = count - 1; i >= 0; i--) {
+        if (i + 1 == count || own[i].key != own[i + 1].key) rising.push_back(scores[given[own[i].turn]]);
+      }
+      i64 level = i64(rising.size());
+      greater.resize(level), equal.resize(level);
+      const T* candidates = scores + begin[list];
+      if (level <= FEW) {
+        compare_of(rising.data(), level, candidates, size[list], greater.data(), equal.data());
+      } else {
+        placing.start(rising.data(), level, size[list]);
+        placing.add(candidates, size[list]);
+        placing.counts(greater.data(), equal.data());
+      }
+      for (i64 i = 0; i < count; i++) {
+        if (!i || own[i].key != own[i - 1].key) level--;
+        positive[first[list] + i] = given[own[i].turn];
+        ahead[first[list] + i] = greater[level];
+        tied[first[list] + i] = equal[level];
+      }
+    }
+  });
+}
 
 }  // namespace graphgauge

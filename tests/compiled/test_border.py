@@ -103,15 +103,7 @@ def matrix(rng):
     types = (bool, np.int8, np.uint8, np.int32, np.int64, np.float32, np.float64)
     low, high = np.sort(rng.normal(size=2))
     values = scores(rng, length(rng), length(rng), types=types)
-    return {"values": values, "loopless": length(rng), "low": low, "high": high, "nan_is_edge": bool(rng.integers(2))}
-
-
-def areas(rng):
-    shape = length(rng), length(rng)
-    weights = rng.random(shape[1]) if rng.integers(2) else None
-    types = (np.float32, np.float64, np.int64)
-    labels = rng.integers(-1, 2, shape).astype(np.int8)
-    return {"labels": labels, "scores": scores(rng, *shape, types=types), "weights": weights}
+    return {"values": values, "loopless": length(rng), "low": low, "high": high}
 
 
 def two_graphs(rng):
@@ -204,11 +196,6 @@ def positions(rng):
     return normal(rng) | {"edges": np.array([0.25, 0.5]), "first": length(rng), "length": 1 + length(rng)}
 
 
-def ensemble(rng):
-    types, cells = (NUMBERS[rng.integers(2)],), length(rng)
-    return {"y": scores(rng, cells, types=types), "members": scores(rng, cells, 2 + length(rng), types=types)}
-
-
 def dag(rng):
     nodes = length(rng)
     return {"cells": cells(rng, nodes), "nodes": nodes}
@@ -229,7 +216,6 @@ CALLED = {
     "merged_counts": merged,
     "placed_counts": placed,
     "list_places": list_places,
-    "curve_areas": areas,
     "cell_bits": matrix,
     "pair_states": two_graphs,
     "squared_products": bits,
@@ -245,7 +231,6 @@ CALLED = {
     "error_sums": forecast,
     "grouped_sums": grouped,
     "positions": positions,
-    "member_scores": lambda rng: ensemble(rng) | {"places": rng.random(length(rng))},
     "topological_order": dag,
     "compelled_edges": dag,
     "sinks_first": mixed,

@@ -14,9 +14,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "../bits.hpp"
 #include "../common.hpp"
-#include "../ranking.hpp"
 
 namespace nanobind::detail {
 template <>
@@ -53,10 +51,10 @@ inline void require(bool holds, const char* message) {
   if (!holds) refuse(message);
 }
 
-// Packed bits. Counts of bits have 32 bits.
-inline BitRows bit_rows(const In<u64, 2>& words) {
-  require(i64(words.shape(1)) < INT32_MAX / 64, "a row has more than 2**31 - 1 bits");
-  return {words.data(), i64(words.shape(0)), i64(words.shape(1))};
+// Whether two arrays have the same shape.
+template <class One, class Other>
+bool alike(const One& one, const Other& other) {
+  return std::equal(one.shape_ptr(), one.shape_ptr() + one.ndim(), other.shape_ptr(), other.shape_ptr() + other.ndim());
 }
 
 // Bounds of consecutive parts of an array: one more than there are parts, never falling, from 0 or more to at most
@@ -204,6 +202,12 @@ class Out {
   std::unique_ptr<T[]> data_;
   std::vector<std::size_t> shape_;
 };
+
+// What a call returns if it fills several arrays.
+template <class... Outs>
+nb::tuple arrays_of(Outs&... outs) {
+  return nb::make_tuple(outs.array()...);
+}
 
 // f<T>() for each of these types.
 template <class... Types, class F>

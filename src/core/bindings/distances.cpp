@@ -6,8 +6,15 @@
 namespace graphgauge {
 namespace {
 
+// Packed bits. Counts of bits have 32 bits.
+BitRows rows_of(const In<u64, 2>& words) {
+  require(i64(words.shape(1)) < INT32_MAX / 64, "a row has more than 2**31 - 1 bits");
+  return {words.data(), i64(words.shape(0)), i64(words.shape(1))};
+}
+Points rows_of(const In<double, 2>& array) { return {array.data(), i64(array.shape(0)), i64(array.shape(1))}; }
+
 nb::object products(const In<u64, 2>& words, i64 length, int threads) {
-  const BitRows rows = bit_rows(words);
+  const BitRows rows = rows_of(words);
   require(length >= 0 && length <= 64 * rows.width, "length must be from 0 to 64 times the number of words");
   require(double(length) * double(length) * double(rows.rows) < 9.2e18, "sums of so many bits may exceed 64 bits");
   Out<i64> sums({rows.rows});
@@ -16,7 +23,7 @@ nb::object products(const In<u64, 2>& words, i64 length, int threads) {
 }
 
 nb::tuple common(const In<u64, 2>& words, int threads) {
-  const BitRows rows = bit_rows(words);
+  const BitRows rows = rows_of(words);
   Out<i64> similar({rows.rows});
   Common found;
   compute([&] { found = common_bits(rows, similar.data(), threads); });
@@ -27,9 +34,6 @@ nb::tuple common(const In<u64, 2>& words, int threads) {
   }
   return nb::make_tuple(both.array(), either.array(), Out<i64>::copied(found.pairs.data(), cells), similar.array());
 }
-
-Points rows_of(const In<double, 2>& array) { return {array.data(), i64(array.shape(0)), i64(array.shape(1))}; }
-BitRows rows_of(const In<u64, 2>& words) { return bit_rows(words); }
 
 template <class T>
 void require_alike(const In<T, 2>& rows, const In<T, 2>& others) {
@@ -75,7 +79,7 @@ nb::tuple balls(const In<T, 2>& rows, const In<Distance, 1>& radii, const In<T, 
     ball_counts(rows_of(rows), radii.data(), rows_of(others), other_radii.data(),
                 {inside.data(), reached.data(), held.data()}, threads);
   });
-  return nb::make_tuple(inside.array(), reached.array(), held.array());
+  return arrays_of(inside, reached, held);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-#include "../ensembles.hpp"
 #include "../forecast.hpp"
 
 #include <array>
 
+#include "../positions.hpp"
 #include "arrays.hpp"
 #include "bindings.hpp"
 
@@ -15,22 +15,18 @@ class Found {
   Found(i64 blocks, i64 sums, i64 counts, i64 groups)
       : high_({blocks, sums, groups}), low_({blocks, sums, groups}), counts_({blocks, counts, groups}) {}
   Totals totals() { return {high_.data(), low_.data(), counts_.data()}; }
-  nb::tuple arrays() { return nb::make_tuple(high_.array(), low_.array(), counts_.array()); }
+  nb::tuple arrays() { return arrays_of(high_, low_, counts_); }
 
  private:
   Out<double> high_, low_;
   Out<i64> counts_;
 };
 
-template <class T, std::size_t N>
-Forecasts<T> forecasts_of(const In<T, N>& y, const In<T, N>& mean, const std::optional<In<T, N>>& std,
-                          const std::optional<In<bool, N>>& mask) {
-  for (std::size_t axis = 0; axis < N; axis++) {
-    const auto length = y.shape(axis);
-    require(
-        mean.shape(axis) == length && (!std || std->shape(axis) == length) && (!mask || mask->shape(axis) == length),
-        "y, mean, std and mask differ in shape");
-  }
+template <class T>
+Forecasts<T> forecasts_of(const In<T, 3>& y, const In<T, 3>& mean, const std::optional<In<T, 3>>& std,
+                          const std::optional<In<bool, 3>>& mask) {
+  require(alike(y, mean) && (!std || alike(y, *std)) && (!mask || alike(y, *mask)),
+          "y, mean, std and mask differ in shape");
   return {y.data(), mean.data(), std ? std->data() : nullptr, mask ? mask->data() : nullptr, 0, nullptr, 0};
 }
 
@@ -46,7 +42,7 @@ template <class T>
 nb::tuple errors(const In<T, 3>& y, const In<T, 3>& mean, const std::optional<In<T, 3>>& std,
                  const std::optional<In<bool, 3>>& mask, u32 asked, const In<double, 1>& widths, i64 first, i64 length,
                  i64 node_length, int threads) {
-  Forecasts<T> of = forecasts_of<T, 3>(y, mean, std, mask);
+  Forecasts<T> of = forecasts_of<T>(y, mean, std, mask);
   of.asked = asked, of.widths = widths.data(), of.levels = i64(widths.shape(0));
   require(asked >> (static_cast<int>(Term::over) + 1) == 0, "no such sum");
   require(std || (asked >> static_cast<int>(Term::std) == 0 && !of.levels), "these sums need a std");
@@ -61,10 +57,10 @@ template <class T>
 nb::tuple positions(const In<T, 3>& y, const In<T, 3>& mean, const In<T, 3>& std,
                     const std::optional<In<bool, 3>>& mask, const In<double, 1>& edges, i64 first, i64 length,
                     int threads) {
-  const Forecasts<T> of = forecasts_of<T, 3>(y, mean, std, mask);
+  const Forecasts<T> of = forecasts_of<T>(y, mean, std, mask);
   const i64 count = i64(edges.shape(0)), bins = count + 1;
   const Grid grid = grid_of({i64(y.shape(0)), i64(y.shape(1)), i64(y.shape(2))}, first, length, length);
-  require(count > 0 && count < INT32_MAX && std::is_sorted(edges.data(), edges.data() + count),
+  require(count > 0 && count <= INT32_MAX / 2 && std::is_sorted(edges.data(), edges.data() + count),
           "edges must rise, from one on");
   require(grid.steps < INT32_MAX / std::max<i64>(grid.horizons, 1), "a node has more than 2**31 - 1 cells");
   Out<i64> by_horizon({grid.blocks(), grid.horizons, bins});
@@ -72,22 +68,7 @@ nb::tuple positions(const In<T, 3>& y, const In<T, 3>& mean, const In<T, 3>& std
   std::fill_n(by_horizon.data(), grid.blocks() * grid.horizons * bins, 0);
   std::fill_n(by_node.data(), grid.nodes * bins, 0);
   compute([&] { add_positions(of, grid, edges.data(), count, by_horizon.data(), by_node.data(), threads); });
-  return nb::make_tuple(by_horizon.array(), by_node.array());
-}
-
-template <class T>
-nb::tuple scores(const In<T, 1>& y, const In<T, 2>& members, const In<double, 1>& places, int threads) {
-  const i64 cells = i64(members.shape(0)), count = i64(members.shape(1)), place_count = i64(places.shape(0));
-  require(i64(y.shape(0)) == cells, "y and members differ in length");
-  require(count > 1 && count < INT32_MAX / 2, "a cell has from 2 to 2**30 members");
-  for (i64 place = 0; place < place_count; place++) {
-    const double at = places.data()[place];
-    require(at >= 0 && at <= double(count - 1), "places are from 0 to the number of members less one");
-  }
-  Out<double> away({cells}), apart({cells}), quantiles({place_count, cells});
-  const MemberScores to{away.data(), apart.data(), places.data(), place_count, quantiles.data()};
-  compute([&] { member_scores(y.data(), members.data(), cells, count, to, threads); });
-  return nb::make_tuple(away.array(), apart.array(), quantiles.array());
+  return arrays_of(by_horizon, by_node);
 }
 
 nb::tuple by_group(const In<double, 2>& values, const In<i64, 1>& group, i64 groups) {
@@ -96,7 +77,7 @@ nb::tuple by_group(const In<double, 2>& values, const In<i64, 1>& group, i64 gro
   const Indices<i64> checked(group, groups, "group");
   Out<double> high({rows, groups}), low({rows, groups});
   compute([&] { grouped_sums(values.data(), rows, checked.data(), checked.count(), groups, high.data(), low.data()); });
-  return nb::make_tuple(high.array(), low.array());
+  return arrays_of(high, low);
 }
 
 }  // namespace
@@ -107,7 +88,6 @@ void bind_forecast(nb::module_& module) {
                "first"_a, "length"_a, "node_length"_a, "threads"_a = 1);
     module.def("positions", &positions<T>, "y"_a, "mean"_a, "std"_a, "mask"_a.none(), "edges"_a, "first"_a, "length"_a,
                "threads"_a = 1);
-    module.def("member_scores", &scores<T>, "y"_a, "members"_a, "places"_a, "threads"_a = 1);
   });
   module.def("grouped_sums", &by_group, "values"_a, "group"_a, "groups"_a);
 }

@@ -43,24 +43,23 @@ nb::tuple words(const In<i64, 1>& nodes, const In<i64, 1>& offsets, const In<i64
   const u64* of_edges = edge_words ? edge_words->data() : nullptr;
   const Graphs graphs{count, nodes.data(), bounds.data(), edges.data(), of_nodes, of_edges, directed};
   compute([&] { graph_words(graphs, bound, forms.data(), colours.data(), undecided.data(), threads); });
-  return nb::make_tuple(forms.array(), colours.array(), undecided.array());
+  return arrays_of(forms, colours, undecided);
 }
 
 template <class T>
-nb::tuple bits_of(const In<T, 2>& values, i64 loopless, double low, double high, bool nan_is_edge, int threads) {
+nb::tuple bits_of(const In<T, 2>& values, i64 loopless, double low, double high, int threads) {
   const i64 rows = i64(values.shape(0)), d = i64(values.shape(1));
   Out<u64> words({rows, (d + 63) / 64});
-  CellKinds kinds;
-  compute([&] { kinds = cell_bits(values.data(), rows, d, loopless, low, high, nan_is_edge, words.data(), threads); });
-  return nb::make_tuple(words.array(), int(kinds.anywhere), int(kinds.counted));
+  int kinds = 0;
+  compute([&] { kinds = cell_bits(values.data(), rows, d, loopless, low, high, words.data(), threads); });
+  return nb::make_tuple(words.array(), kinds);
 }
 
 nb::object states_of(const In<u64, 2>& truth, const In<u64, 2>& prediction, i64 d, int threads) {
   const i64 rows = i64(truth.shape(0));
   require(d > 0 && rows % d == 0 && i64(truth.shape(1)) == (d - 1) / 64 + 1, "graphs of d nodes have d rows of d bits");
-  require(prediction.shape(0) == truth.shape(0) && prediction.shape(1) == truth.shape(1),
-          "truth and prediction differ in shape");
-  Out<i64> counts({rows / d, 20});
+  require(alike(truth, prediction), "truth and prediction differ in shape");
+  Out<i64> counts({rows / d, STATES});
   compute([&] { pair_states(truth.data(), prediction.data(), rows / d, d, counts.data(), threads); });
   return counts.array();
 }
@@ -112,8 +111,8 @@ void require_draws(const Draws& draws, i64 taken) {
   }
 }
 
-nb::object distinct(const In<i64, 1>& start, const In<i64, 1>& stop, const In<i64, 1>& taken, const In<i64, 1>& first,
-                    const In<i64, 1>& last, const In<i64, 1>& take, const In<double, 2>& uniform, int threads) {
+nb::object drawn(const In<i64, 1>& start, const In<i64, 1>& stop, const In<i64, 1>& taken, const In<i64, 1>& first,
+                 const In<i64, 1>& last, const In<i64, 1>& take, const In<double, 2>& uniform, int threads) {
   const i64 rows = i64(uniform.shape(0)), width = i64(uniform.shape(1));
   for (const auto* column : {&start, &stop, &first, &last, &take}) {
     require(i64(column->shape(0)) == rows, "start, stop, first, last, take and uniform differ in length");
@@ -165,7 +164,7 @@ void bind_graphs(nb::module_& module) {
   module.def("graph_words", &words, "nodes"_a, "offsets"_a, "edges"_a, "node_words"_a = nb::none(),
              "edge_words"_a = nb::none(), "directed"_a = false, "bound"_a = 4000, "threads"_a = 1);
   each_type<bool, std::int8_t, u8, i32, i64, float, double>([&]<class T>() {
-    module.def("cell_bits", &bits_of<T>, "values"_a, "loopless"_a, "low"_a, "high"_a, "nan_is_edge"_a, "threads"_a = 1);
+    module.def("cell_bits", &bits_of<T>, "values"_a, "loopless"_a, "low"_a, "high"_a, "threads"_a = 1);
   });
   module.def("pair_states", &states_of, "truth"_a, "prediction"_a, "d"_a, "threads"_a = 1);
 
@@ -173,7 +172,7 @@ void bind_graphs(nb::module_& module) {
   module.def("compelled_edges", &compelled, "cells"_a, "nodes"_a);
   module.def("sinks_first", &sinks, "directed"_a, "undirected"_a, "nodes"_a);
 
-  module.def("draw_distinct", &distinct, "start"_a, "stop"_a, "taken"_a, "first"_a, "last"_a, "take"_a, "uniform"_a,
+  module.def("draw_distinct", &drawn, "start"_a, "stop"_a, "taken"_a, "first"_a, "last"_a, "take"_a, "uniform"_a,
              "threads"_a = 1);
   module.def("push_pagerank", &pagerank, "offsets"_a, "neighbours"_a, "sources"_a, "restart"_a, "limit"_a,
              "threads"_a = 1);

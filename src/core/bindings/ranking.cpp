@@ -1,6 +1,5 @@
 #include "../ranking.hpp"
 
-#include "../areas.hpp"
 #include "../curves.hpp"
 #include "../lists.hpp"
 #include "arrays.hpp"
@@ -9,40 +8,35 @@
 namespace graphgauge {
 namespace {
 
-class Counted {
- public:
-  explicit Counted(i64 rows) : greater_({rows}), equal_({rows}), missing_({rows}), lowest_({rows}), all_({rows}) {}
-  RankCounts counts() { return {greater_.data(), equal_.data(), missing_.data(), lowest_.data(), all_.data()}; }
-  nb::tuple arrays() {
-    return nb::make_tuple(greater_.array(), equal_.array(), missing_.array(), lowest_.array(), all_.array());
-  }
-
- private:
-  Out<i32> greater_, equal_, missing_, lowest_, all_;
-};
-
-void require_row(i64 length) { require(length <= INT32_MAX, "a row has more than 2**31 - 1 negatives"); }
-
+// For each row: the negatives greater than the positive, equal to it, NaN, -inf, and all.
 template <class T>
-nb::tuple dense(const In<T, 1>& pos, const In<T, 2>& neg, const std::optional<In<bool, 2>>& mask, int threads) {
-  const i64 rows = i64(neg.shape(0)), k = i64(neg.shape(1));
-  require(i64(pos.shape(0)) == rows, "pos and neg differ in length");
-  require(!mask || (i64(mask->shape(0)) == rows && i64(mask->shape(1)) == k), "mask and neg differ in shape");
-  require_row(k);
-  Counted out(rows);
-  const auto* bytes = mask ? reinterpret_cast<const u8*>(mask->data()) : nullptr;  // no loop over bool is vectorised
-  compute([&] { rank_counts(pos.data(), neg.data(), bytes, rows, k, out.counts(), threads); });
-  return out.arrays();
+nb::object counted(const T* pos, const Negatives<T>& negatives, i64 rows, int threads) {
+  for (i64 row = 0; row < rows; row++) {
+    require(negatives.begin(row + 1) - negatives.begin(row) <= INT32_MAX, "a row has more than 2**31 - 1 negatives");
+  }
+  Out<i32> out({5, rows});
+  i32* counts = out.data();
+  compute([&] {
+    rank_counts(pos, negatives, rows, {counts, counts + rows, counts + 2 * rows, counts + 3 * rows, counts + 4 * rows},
+                threads);
+  });
+  return out.array();
 }
 
 template <class T>
-nb::tuple ragged(const In<T, 1>& pos, const In<T, 1>& values, const In<i64, 1>& offsets, int threads) {
+nb::object dense(const In<T, 1>& pos, const In<T, 2>& neg, const std::optional<In<bool, 2>>& mask, int threads) {
+  const i64 rows = i64(neg.shape(0)), k = i64(neg.shape(1));
+  require(i64(pos.shape(0)) == rows, "pos and neg differ in length");
+  require(!mask || alike(neg, *mask), "mask and neg differ in shape");
+  const auto* bytes = mask ? reinterpret_cast<const u8*>(mask->data()) : nullptr;  // no loop over bool is vectorised
+  return counted(pos.data(), Negatives<T>{neg.data(), nullptr, bytes, k}, rows, threads);
+}
+
+template <class T>
+nb::object ragged(const In<T, 1>& pos, const In<T, 1>& values, const In<i64, 1>& offsets, int threads) {
   const Offsets bounds(offsets, i64(values.shape(0)), "offsets");
   require(bounds.parts() == i64(pos.shape(0)), "n rows need n + 1 offsets");
-  for (i64 row = 0; row < bounds.parts(); row++) require_row(bounds.data()[row + 1] - bounds.data()[row]);
-  Counted out(bounds.parts());
-  compute([&] { ragged_rank_counts(pos.data(), values.data(), bounds.data(), bounds.parts(), out.counts(), threads); });
-  return out.arrays();
+  return counted(pos.data(), Negatives<T>{values.data(), bounds.data(), nullptr, 0}, bounds.parts(), threads);
 }
 
 template <class T>
@@ -59,7 +53,7 @@ nb::tuple places(const In<T, 1>& scores, const In<i64, 1>& begin, const In<i64, 
     list_places(scores.data(), lists.begin(), lists.size(), own.data(), lists.count(), ordered.data(), ahead.data(),
                 tied.data(), threads);
   });
-  return nb::make_tuple(ordered.array(), ahead.array(), tied.array());
+  return arrays_of(ordered, ahead, tied);
 }
 
 template <class T>
@@ -80,7 +74,7 @@ nb::tuple merged(const In<T, 1>& falling, const In<T, 1>& ascending, int threads
     merged_counts(falling.data(), count, ascending.data(), i64(ascending.shape(0)), greater.data(), equal.data(),
                   threads);
   });
-  return nb::make_tuple(greater.array(), equal.array());
+  return arrays_of(greater, equal);
 }
 
 template <class T>
@@ -96,33 +90,12 @@ nb::tuple placed(const In<T, 1>& rising, const In<T, 1>& scores, int threads) {
   return nb::make_tuple(greater.array(), equal.array(), missing);
 }
 
-template <class T>
-nb::tuple areas(const In<signed char, 2>& labels, const In<T, 2>& scores, const std::optional<In<double, 1>>& weights,
-                int threads) {
-  const i64 tasks = i64(labels.shape(0)), items = i64(labels.shape(1));
-  require(i64(scores.shape(0)) == tasks && i64(scores.shape(1)) == items, "labels and scores differ in shape");
-  require(!weights || i64(weights->shape(0)) == items, "weights and items differ in number");
-  require(items <= INT32_MAX, "more than 2**31 - 1 items");
-  Out<double> auc({tasks}), precision({tasks}), positive({tasks}), total({tasks});
-  Out<double> powers({tasks, 2}), precision_powers({tasks, 2}), moved({items}), precision_moved({items});
-  const Areas out{auc.data(),    precision.data(),        positive.data(), total.data(),
-                  powers.data(), precision_powers.data(), moved.data(),    precision_moved.data()};
-  compute([&] {
-    curve_areas(labels.data(), scores.data(), weights ? weights->data() : nullptr, tasks, items, out, threads);
-  });
-  return nb::make_tuple(auc.array(), precision.array(), positive.array(), total.array(), powers.array(),
-                        precision_powers.array(), moved.array(), precision_moved.array());
-}
-
 }  // namespace
 
 void bind_ranking(nb::module_& module) {
   each_type<half, float, double, i32, i64, u64>([&]<class T>() {
     module.def("rank_counts", &dense<T>, "pos"_a, "neg"_a, "mask"_a = nb::none(), "threads"_a = 1);
     module.def("ragged_rank_counts", &ragged<T>, "pos"_a, "values"_a, "offsets"_a, "threads"_a = 1);
-  });
-  each_type<float, double, i64>([&]<class T>() {
-    module.def("curve_areas", &areas<T>, "labels"_a, "scores"_a, "weights"_a = nb::none(), "threads"_a = 1);
   });
   each_type<float, double, i32, i64, u64>([&]<class T>() {
     module.def("list_places", &places<T>, "scores"_a, "begin"_a, "size"_a, "positive"_a, "first"_a, "threads"_a = 1);

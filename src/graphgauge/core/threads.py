@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from graphgauge.core.errors import OptionError
 from graphgauge.core.options import whole_number
@@ -21,6 +22,8 @@ from graphgauge.core.options import whole_number
 VARIABLE = "GRAPHGAUGE_THREADS"
 # A loop reads this many elements in about a millisecond; for less work a second thread is not worth its start.
 _FEW = 1 << 21
+
+Part, Done = TypeVar("Part"), TypeVar("Done")
 
 _limit: ContextVar[int | None] = ContextVar("threads", default=None)
 
@@ -77,6 +80,16 @@ def default_threads() -> int:
 def threads_for(work: int, given: int | None = None) -> int:
     """How many threads a loop over `work` elements uses: one for little work, whatever is allowed."""
     return 1 if work < _FEW else given or default_threads()
+
+
+def in_threads(work: Callable[[Part], Done], parts: Iterable[Part], count: int) -> list[Done]:
+    """`work(part)` for every part, in their order, on so many threads, for work that leaves the interpreter free."""
+    if count == 1:
+        return [work(part) for part in parts]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(work, parts))
 
 
 def available_threads() -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphgauge import _core
 from graphgauge.core.errors import InputError
-from graphgauge.core.threads import threads_for
+from graphgauge.core.threads import in_threads, threads_for
 from graphgauge.core.types import AnyArray, Floats
 from graphgauge.forecasting.design import Design
 from graphgauge.forecasting.sample import Sample, loss_of
@@ -19,6 +19,8 @@ from graphgauge.forecasting.sums import Span, Table, beside, grouped
 _COUNTS = ("n", "nonzero", "bad_std")
 # Cells whose terms are computed one by one, at once.
 _CELLS = 1 << 16
+# Members that are sorted at once, which stay in the cache.
+_TOGETHER = 1 << 16
 
 
 def measure(
@@ -183,10 +185,26 @@ def ensemble_scores(part: Sample, levels: Iterable[float]) -> tuple[Floats, Floa
     that is exchangeable with them is between with that probability, for any m.
     """
     assert part.members is not None
-    members, known = part.members.shape[1], list(levels)
+    y, drawn, known = part.y, part.members, list(levels)
+    cells, members = drawn.shape
     shares = [(1 + side * level) / 2 for level in known for side in (-1, 1)]
     places = np.array([min(max(share * (members + 1) - 1, 0.0), members - 1.0) for share in shares])
-    away, apart, ends = _core.member_scores(part.y, part.members, places, threads=threads_for(part.members.size))
+    before = np.minimum((places + 1e-9).astype(np.int64), members - 2)
+    away, apart, ends = np.empty(cells), np.empty(cells), np.empty((len(places), cells))
+    factors = 2.0 * np.arange(members) - (members - 1)  # how many are below a member less how many are above
+
+    def score(start: int) -> None:
+        block = slice(start, start + step)
+        rising = np.sort(drawn[block], axis=1).astype(np.float64, copy=False)
+        low, high = rising[:, before].T, rising[:, before + 1].T
+        ends[:, block] = low + (places - before)[:, None] * (high - low)
+        rising -= y[block, None]
+        np.einsum("ij,j->i", rising, factors, out=apart[block])
+        np.einsum("ij->i", np.abs(rising, out=rising), out=away[block])
+
+    step = max(1, _TOGETHER // members)
+    in_threads(score, range(0, cells, step), threads_for(drawn.size))
+    away /= members
     fair = away - apart / (members * (members - 1))
     return away - apart / members**2, fair, {level: (ends[2 * at], ends[2 * at + 1]) for at, level in enumerate(known)}
 

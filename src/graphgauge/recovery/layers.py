@@ -140,8 +140,8 @@ class Layer:
         high = float(matrix.dtype.type(cut.threshold)) if matrix.dtype.kind == "f" else cut.threshold
         low = -high if cut.absolute else -np.inf
         loopless, threads = 0 if self.late else self.d, threads_for(matrix.size)
-        words, _, facts = _core.cell_bits(np.require(matrix, None, ("C", "A")), loopless, low, high, False, threads)
-        return words, int(facts)
+        words, kinds = _core.cell_bits(np.require(matrix, None, ("C", "A")), loopless, low, high, threads)
+        return words, kinds
 
     @cached_property
     def facts(self) -> dict[str, bool]:
