@@ -1,11 +1,11 @@
 // Where the positives of candidate lists stand, without sorting the lists.
 #pragma once
 
-#include <bit>
 #include <type_traits>
 
 #include "common.hpp"
 #include "curves.hpp"
+#include "keys.hpp"
 
 namespace graphgauge {
 
@@ -45,40 +45,6 @@ GRAPHGAUGE_INLINE void compare(const T* rising, i64 count, const T* scores, i64 
 GRAPHGAUGE_EACH_SCORE(GRAPHGAUGE_SCORES)
 #undef GRAPHGAUGE_SCORES
 
-// A positive by an unsigned number that falls as its score rises; zeros of either sign have the same.
-template <class T>
-struct Positive {
-  using Key = std::conditional_t<sizeof(T) == 4, u32, u64>;
-  static constexpr Key SIGN = Key(1) << (8 * sizeof(T) - 1);
-  Key key;
-  u32 turn;
-  bool operator<(const Positive& other) const { return key != other.key ? key < other.key : turn < other.turn; }
-
-  Positive() = default;
-  Positive(T of, i64 at) : turn(static_cast<u32>(at)) {
-    if constexpr (std::is_floating_point_v<T>) {
-      const auto bits = std::bit_cast<Key>(of + T(0));
-      key = bits & SIGN ? bits : ~(bits | SIGN);
-    } else {
-      key = ~(static_cast<Key>(of) ^ (std::is_signed_v<T> ? SIGN : 0));
-    }
-  }
-};
-
-// By bytes, lowest first, unless they are few: those with the same key stay as they were.
-template <class T>
-void order(std::vector<Positive<T>>& positives, std::vector<Positive<T>>& spare) {
-  if (positives.size() < 128) return std::sort(positives.begin(), positives.end());
-  spare.resize(positives.size());
-  for (int shift = 0; shift < int(8 * sizeof(T)); shift += 8) {
-    i64 next[257] = {};
-    for (const auto& each : positives) next[(each.key >> shift & 255) + 1]++;
-    for (int byte = 0; byte < 255; byte++) next[byte + 1] += next[byte];
-    for (const auto& each : positives) spare[next[each.key >> shift & 255]++] = each;
-    positives.swap(spare);
-  }
-}
-
 // List q has the candidates scores[begin[q]] to scores[begin[q] + size[q] - 1], none of them NaN. Its positives, places
 // in `scores`, are positive[first[q]] to positive[first[q + 1] - 1]. They are put in order, best first, those with the
 // same score as they were; for each, the candidates with a higher score and with the same, itself among them.
@@ -87,7 +53,7 @@ void list_places(const T* scores, const i64* begin, const i64* size, const i64* 
                  i64* ahead, i64* tied, int threads) {
   const std::vector<i64> starts = chunks_of(size, lists);
   parallel(i64(starts.size()) - 1, threads, [&](i64 chunk) {
-    std::vector<Positive<T>> own, spare;
+    std::vector<Entry<T>> own, spare;
     Placing<T> placing;
     std::vector<T> rising;
     std::vector<i64> given, greater, equal;
@@ -97,12 +63,12 @@ void list_places(const T* scores, const i64* begin, const i64* size, const i64* 
       own.resize(count), given.resize(count);
       for (i64 i = 0; i < count; i++) {
         given[i] = positive[first[list] + i];
-        own[i] = Positive<T>(scores[given[i]], i);
+        own[i] = {static_cast<decltype(own[i].key)>(~rising_key(scores[given[i]])), static_cast<u32>(i)};
       }
-      order(own, spare);
+      sort_by_key<8>(own, spare);
       rising.clear();
       for (i64 i = count - 1; i >= 0; i--) {
-        if (i + 1 == count || own[i].key != own[i + 1].key) rising.push_back(scores[given[own[i].turn]]);
+        if (i + 1 == count || own[i].key != own[i + 1].key) rising.push_back(scores[given[own[i].number]]);
       }
       i64 level = i64(rising.size());
       greater.resize(level), equal.resize(level);
@@ -116,7 +82,7 @@ void list_places(const T* scores, const i64* begin, const i64* size, const i64* 
       }
       for (i64 i = 0; i < count; i++) {
         if (!i || own[i].key != own[i - 1].key) level--;
-        positive[first[list] + i] = given[own[i].turn];
+        positive[first[list] + i] = given[own[i].number];
         ahead[first[list] + i] = greater[level];
         tied[first[list] + i] = equal[level];
       }

@@ -106,6 +106,14 @@ def matrix(rng):
     return {"values": values, "loopless": length(rng), "low": low, "high": high}
 
 
+def areas(rng):
+    shape = length(rng), length(rng)
+    weights = rng.random(shape[1]) if rng.integers(2) else None
+    types = (np.float32, np.float64, np.int64)
+    labels = rng.integers(-1, 2, shape).astype(np.int8)
+    return {"labels": labels, "scores": scores(rng, *shape, types=types), "weights": weights}
+
+
 def two_graphs(rng):
     d = 1 + length(rng)
     shape = d * length(rng), -(-d // 64)
@@ -216,6 +224,7 @@ CALLED = {
     "merged_counts": merged,
     "placed_counts": placed,
     "list_places": list_places,
+    "curve_areas": areas,
     "cell_bits": matrix,
     "pair_states": two_graphs,
     "squared_products": bits,

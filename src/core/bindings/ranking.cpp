@@ -1,5 +1,6 @@
 #include "../ranking.hpp"
 
+#include "../areas.hpp"
 #include "../curves.hpp"
 #include "../lists.hpp"
 #include "arrays.hpp"
@@ -90,12 +91,32 @@ nb::tuple placed(const In<T, 1>& rising, const In<T, 1>& scores, int threads) {
   return nb::make_tuple(greater.array(), equal.array(), missing);
 }
 
+template <class T>
+nb::tuple areas(const In<signed char, 2>& labels, const In<T, 2>& scores, const std::optional<In<double, 1>>& weights,
+                int threads) {
+  const i64 tasks = i64(labels.shape(0)), items = i64(labels.shape(1));
+  require(alike(labels, scores), "labels and scores differ in shape");
+  require(!weights || i64(weights->shape(0)) == items, "weights and items differ in number");
+  require(items <= INT32_MAX, "more than 2**31 - 1 items");
+  Out<double> auc({tasks}), precision({tasks}), positive({tasks}), total({tasks});
+  Out<double> powers({tasks, 2}), precision_powers({tasks, 2}), moved({items}), precision_moved({items});
+  const Areas out{auc.data(),    precision.data(),        positive.data(), total.data(),
+                  powers.data(), precision_powers.data(), moved.data(),    precision_moved.data()};
+  compute([&] {
+    curve_areas(labels.data(), scores.data(), weights ? weights->data() : nullptr, tasks, items, out, threads);
+  });
+  return arrays_of(auc, precision, positive, total, powers, precision_powers, moved, precision_moved);
+}
+
 }  // namespace
 
 void bind_ranking(nb::module_& module) {
   each_type<half, float, double, i32, i64, u64>([&]<class T>() {
     module.def("rank_counts", &dense<T>, "pos"_a, "neg"_a, "mask"_a = nb::none(), "threads"_a = 1);
     module.def("ragged_rank_counts", &ragged<T>, "pos"_a, "values"_a, "offsets"_a, "threads"_a = 1);
+  });
+  each_type<float, double, i64>([&]<class T>() {
+    module.def("curve_areas", &areas<T>, "labels"_a, "scores"_a, "weights"_a = nb::none(), "threads"_a = 1);
   });
   each_type<float, double, i32, i64, u64>([&]<class T>() {
     module.def("list_places", &places<T>, "scores"_a, "begin"_a, "size"_a, "positive"_a, "first"_a, "threads"_a = 1);
