@@ -18,10 +18,10 @@ from graphgauge.core.options import metric_names, whole_number
 from graphgauge.core.result import ARROWS
 from graphgauge.stats.errors import sample_std
 from graphgauge.stats.intervals import of_runs, t_interval
-from graphgauge.stats.outcome import FORMS, save_as
 from graphgauge.stats.panel import MISSING, Better, Missing, Panel, panel_of
 from graphgauge.stats.reading import read_runs
 from graphgauge.stats.runs import Runs
+from graphgauge.stats.shown import FORMS, Shown
 from graphgauge.stats.text import decimals, ends, fixed, listing, plus_minus, sentence, together
 
 MARKS = ("best", "tests", "none")
@@ -46,7 +46,7 @@ class Summary:
     reason: str | None = None
 
 
-class Aggregate(Mapping[tuple[str, str, str], Summary]):
+class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
     """Summaries by metric, method and dataset; a metric alone is enough as a key if there is one method and dataset.
 
     Examples
@@ -285,33 +285,15 @@ class Aggregate(Mapping[tuple[str, str, str], Summary]):
         """Every summary, as a data frame of pandas."""
         return self.to_long().to_frame()
 
-    def to_latex(self, **style: Any) -> str:
-        """The table of a paper for booktabs; `style` are the arguments of `to_grid`."""
-        return self.to_grid(**style).to_latex()
-
-    def to_markdown(self, **style: Any) -> str:
-        """The table of a paper in Markdown; `style` are the arguments of `to_grid`."""
-        return self.to_grid(**style).to_markdown()
-
-    def save(self, path: str | Path, **style: Any) -> Path:
-        """Write a .json, .csv, .md, .tex, .html or .txt file, as the ending of `path` says, with this `style`."""
-        return save_as(path, lambda form: self.render(form, **({} if form in ("csv", "json") else style)))
-
     def plot(self, path: str | Path | None = None, *, ax: Any = None) -> Any:
         """Draw means with their intervals: to the file `path`, too, or in the place of the axes `ax`."""
         from graphgauge.stats.figures import aggregate_figure
 
         return aggregate_figure(self, path, ax)
 
-    def __str__(self) -> str:
-        return self.render("table")
-
     def __repr__(self) -> str:
         counts = (len(self.panels), "metric"), (len(self.methods), "method"), (len(self.datasets), "dataset")
         return f"<Aggregate: {', '.join(plural(count, name) for count, name in counts)}>"
-
-    def _repr_html_(self) -> str:
-        return self.render("html")
 
     def _ipython_key_completions_(self) -> list[Any]:
         return list(self)
