@@ -6,9 +6,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-_ENTRY = re.compile(r"^@(?P<kind>\w+)\{(?P<key>\w+),\n(?P<fields>.*?)^\}$", re.DOTALL | re.MULTILINE)
-_FIELD = re.compile(r"^  (\w+) = \{(.*)\},?$", re.MULTILINE)
-
 
 @dataclass(frozen=True)
 class Reference:
@@ -31,11 +28,14 @@ class Reference:
 
 def parse(bibliography: str) -> dict[str, Reference]:
     """The entries of a bibliography with one field per line, in the form in which `Reference.bibtex` writes them."""
-    found = [
-        Reference(entry["key"], entry["kind"], tuple(_FIELD.findall(entry["fields"])))
-        for entry in _ENTRY.finditer(bibliography)
-    ]
-    return {reference.key: reference for reference in found}
+    found = {}
+    for entry in bibliography.split("\n}")[:-1]:
+        head, *lines = entry[entry.find("@") :].split("\n")
+        kind, opened, key = head.rstrip(",").partition("{")
+        fields = [line.rstrip(",").partition(" = {") for line in lines]
+        if opened and all(name.startswith("  ") and value.endswith("}") for name, _, value in fields):
+            found[key] = Reference(key, kind[1:], tuple((name.strip(), value[:-1]) for name, _, value in fields))
+    return found
 
 
 REFERENCES = parse(Path(__file__).with_name("references.bib").read_text(encoding="utf-8"))

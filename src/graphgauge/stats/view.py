@@ -36,6 +36,9 @@ def conclusion(found: Comparison) -> str:
     apart = {name: pair for name, pair in pairs.items() if pair.significant}
     if found.baseline is None and not apart:
         closest = min(pairs.values(), key=lambda pair: pair.p_holm)
+        if all(found[name].mean == found[first].mean for name in pairs):
+            p = f"{p_text(closest.p_holm)}, {_how(found, closest)}"
+            return f"{together([first, *pairs])} have the same mean {found.metric} over {found.design.over} ({p})."
         return (
             f"{first} has the best mean {found.metric}, and is not distinguished from any other method; "
             f"the smallest p is {p_digits(closest.p_holm)} ({_how(found, closest)})."
