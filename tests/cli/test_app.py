@@ -49,6 +49,9 @@ def test_metrics_lists_and_explains_every_metric():
     explained = run("metrics", "hits@5").stdout
     for word in ("hits@{k}", "direction", "range", "chance", "interval", "@inproceedings{bordes2013"):
         assert word in explained
+    assert run("metrics", "ranking").stdout.startswith("ranking\n  ")
+    both = run("metrics", "roc_auc").stdout  # of every family that has one of this name
+    assert [line.split()[1] for line in both.splitlines() if line.startswith("  family ")] == ["ranking", "prediction"]
     unknown = run("metrics", "hit@5")
     assert unknown.returncode == 2
     assert "hits@10" in unknown.stderr
