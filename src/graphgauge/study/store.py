@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -94,14 +93,12 @@ def why_outdated(item: Item, study: Study) -> str | None:
         return "new"
     try:
         content = read(path, ResultFile)
-        beside = {
-            side.name: hashlib.sha256(read_bytes(path.with_name(side.name))).hexdigest() for side in _sides(content)
-        }
+        sides = [(read_bytes(path.with_name(Path(side.name).name)), side.hash) for side in content.side_files]
     except InputError:
         return "its result is damaged"
     if content.status == "failed":
         return "it failed"
-    if any(beside[side.name] != side.hash for side in content.side_files):
+    if any(hashlib.sha256(side).hexdigest() != known for side, known in sides):
         return "its result is damaged"
     if content.receipt.get("versions", {}).get("graphgauge") != __version__:
         return "graphgauge has changed"
@@ -114,10 +111,6 @@ def why_outdated(item: Item, study: Study) -> str | None:
     accepted = {each.check for each in content.findings if each.ignored}
     wanted = {each.check for each in content.findings if each.check in study.ignore}
     return None if accepted == wanted else "findings are ignored now that were not"
-
-
-def _sides(content: ResultFile) -> list[Any]:
-    return [side for side in content.side_files if Path(side.name).name == side.name]
 
 
 def refuse_foreign(study: Study) -> None:
