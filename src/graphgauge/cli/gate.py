@@ -9,7 +9,7 @@ from typing import Any, Literal
 import click
 from msgspec.structs import asdict
 
-from graphgauge.cli.command import DEBUG, command, files_then_words, refuse_replacing
+from graphgauge.cli.command import DEBUG, command, files_then_words, refuse_replacing, say
 from graphgauge.cli.output import CI, FIGURE, announce, gate_files
 from graphgauge.cli.results import DIRECTION
 from graphgauge.core.door import Option, Texts
@@ -69,7 +69,7 @@ def _gate(new: str, against: str | None, **options: Any) -> None:
     files += [] if options["output"] is None else [partial(write_text, options["output"], numbers)]
     files += [] if options["figure"] is None else [partial(gate_figure, tests, options["figure"])]
     words = numbers.rstrip("\n") if options["format"] == "json" else "\n".join(map(str, gates))
-    files_then_words(files, lambda: click.echo(words))
+    files_then_words(files, lambda: say(words) if options["format"] == "table" else click.echo(words))
     announce(gates)
     if not all(each.passed for each in gates):
         raise click.exceptions.Exit(1)

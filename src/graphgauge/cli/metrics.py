@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.command import DEBUG, command, keys
+from graphgauge.cli.command import DEBUG, command, keys, say
 from graphgauge.core.door import Option, doors
 from graphgauge.core.errors import UnknownNameError
 from graphgauge.core.family import family_names, usable_names
@@ -31,7 +31,7 @@ def _metrics(subject: str | None, protocols: bool, **options: Any) -> None:
     elif subject is None or subject in families:
         click.echo("\n\n".join(map(_listing, chosen)))
     else:
-        click.echo("\n\n".join(_explained(subject)))
+        say("\n\n".join(_explained(subject)))
 
 
 def _listing(name: str) -> str:

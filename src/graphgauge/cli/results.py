@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import click
 
-from graphgauge.cli.command import DEBUG, command, files_then_words, flag, refuse_replacing
+from graphgauge.cli.command import DEBUG, command, files_then_words, flag, refuse_replacing, say
 from graphgauge.core.door import CONFIDENCE, Option, Texts, in_words
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.number import plural
@@ -123,7 +123,10 @@ def _finish(table: Any, options: Mapping[str, Any], style: Mapping[str, Any] | N
 
     def words() -> None:
         text = table.render(form, **({} if form in ("csv", "json") else style or {}))
-        click.echo((in_words(_WORDS, text, flag, hints=True) if form == "table" else text).rstrip("\n"))
+        if form == "table":
+            say(in_words(_WORDS, text, flag, hints=True).rstrip("\n"))
+        else:
+            click.echo(text.rstrip("\n"))
         for path in (output, figure):
             if path is not None:
                 click.echo(f"wrote {path}", err=True)
@@ -145,8 +148,8 @@ def _audit(path: str | None, explain: str | None, fail_on: str, format: str, **o
     found = Findings(each for each in checks.run(path, only=only, ignore=ignore) if not each.ignored)
     if format == "text":
         for each in found:
-            click.echo(clean(str(each), 1000))
-        click.echo(_closing([each.severity for each in found]))
+            say(clean(str(each), 1000))
+        say(_closing([each.severity for each in found]))
     else:
         click.echo(found.to_grid().render(format), nl=False)
     worst = max((SEVERITIES.index(each.severity) for each in found), default=-1)

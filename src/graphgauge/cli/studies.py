@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from graphgauge.cli.command import DEBUG, QUIET, command, files_then_words
+from graphgauge.cli.command import DEBUG, QUIET, command, files_then_words, say
 from graphgauge.cli.output import CI, announce, gate_files
 from graphgauge.cli.progress import Watch, first
 from graphgauge.core.door import Option
@@ -146,7 +146,7 @@ def _demo(output: Path, jobs: int | None, debug: bool) -> None:
 
 def _say(lines: Iterable[str]) -> None:
     for line in lines:
-        click.echo(clean(line, 500))
+        say(clean(line, 500))
 
 
 def _page(results: Path, path: Path) -> str:
