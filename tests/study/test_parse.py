@@ -224,3 +224,23 @@ def test_evaluations_are_counted_over_all_tables(tmp_path):
         patched.setattr("graphgauge.study.parse._MOST_EVALUATIONS", 150)
         with pytest.raises(InputError, match="asks for 180 evaluations"):
             read_study(path)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("tags = 3", "tags: 3 has no names"),
+        ('tags = ["a"]', "tags: 'a' is not NAME=VALUE"),
+        ("keep_items = 3", "keep_items is true or false, not 3"),
+        ("door = 3", "door is a text, not 3"),
+        ('door = "nonsense"', "unknown door of ranking 'nonsense'"),
+    ],
+)
+def test_what_else_an_evaluation_is_told_has_its_line(tmp_path, given, said):
+    with pytest.raises(StudyError, match=f"line 11: {said}"):
+        read(tmp_path, STUDY.replace('dataset = "toy"', f'dataset = "toy"\n{given}'))
+
+
+def test_tags_are_texts_and_numbers(tmp_path):
+    text = STUDY.replace('dataset = "toy"', 'dataset = "toy"\ntags = { epoch = 3, note = "{method}", best = true }')
+    assert read(tmp_path, text).items[0].request.run.tags == {"epoch": 3, "note": "good", "best": True}

@@ -371,7 +371,9 @@ def _path(name: str, value: Any) -> str:
     return str(value)
 
 
-def _pairs(name: str, texts: Iterable[Any]) -> dict[str, str]:
+def _pairs(name: str, texts: Any) -> dict[str, str]:
+    if not isinstance(texts, list | tuple):
+        raise OptionError(f"{texts!r:.60} has no names", where=name, fix="Write a value for each name.").about(name)
     pairs = [str(text).partition("=") for text in texts]
     for left, _, right in pairs:
         if not left or not right:

@@ -193,7 +193,9 @@ class _Reader:
             key: ("evaluate", index, key) if key in own else (f"defaults.{family}", 0, key) for key in given
         }
         self._require_used(axes, [given, named["tags"]], index)
-        for key in set(given) & _outputs(family, door):
+        with self._at(("evaluate", index, "door")):
+            outputs = _outputs(family, door)
+        for key in set(given) & outputs:
             self._fail(f"{key} is not set in a study", places[key], "A study writes its results itself.")
         for values in (dict(zip(axes, each, strict=True)) for each in itertools.product(*axes.values())):
             fields = {}
@@ -320,7 +322,7 @@ class _Reader:
             # An error that does not say its field begins with it.
             named = (word for word in re.findall(r"\w+", error.what)[:2] if word in (places or {}))
             about = getattr(error, "field", None) or next(named, None)
-            what = error.what if error.where in (None, about) else f"{error.where}: {error.what}"
+            what = error.what if error.where is None else f"{error.where}: {error.what}"
             self._fail(what, (places or {}).get(about or "", place), error.fix)
 
     def _fail(self, what: str, place: Place = ("", 0, None), fix: str | None = None) -> NoReturn:

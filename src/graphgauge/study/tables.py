@@ -58,7 +58,7 @@ EVALUATE = _table(
     Option("methods", Texts, (), "Several."),
     Option("run_seed", int | None, None, "The seed that the run was trained with."),
     Option("seeds", tuple[int, ...], (), "Several."),
-    Option("tags", dict[str, str] | None, None, "What else is to be known of the run."),
+    Option("tags", dict[str, str | int | float | bool] | None, None, "What else is to be known of the run."),
     Option("keep_items", bool, False, "Keep the values of single items beside the result."),
 )
 COMPARE = _table("compare", 'metric = "mrr"', _METRIC, *COMPARISONS, MISSING, TRUTHS, *_ABOUT)
@@ -73,7 +73,7 @@ AGAINST = _table(
     'metric = "mrr" and margin = 0.005',
     Option("against", str, REQUIRED, "Results of an earlier version."),
     _METRIC,
-    Option("margin", float, REQUIRED, "The loss that does not matter.", 0),
+    Option("margin", float, REQUIRED, "The loss that does not matter.", 0, inside=True),
     *REGRESSIONS,
     *_ABOUT,
 )
