@@ -498,10 +498,7 @@ def _audit_pages() -> Iterator[tuple[str, str]]:
         "",
         "On simulated inputs without the fault, and with the fault at three strengths (measured by `make slow`).",
         "Checks of results and of conventions test a fact and make no errors; significance tests at 5 % miss some",
-        "faults.",
-        "",
-        "```{include} rates.inc",
-        "```",
+        "faults. The page of each check has its rates.",
         "",
     ]
     yield "audit/index.md", _page([*lines, *_toctree(described, hidden=True)])

@@ -8,6 +8,7 @@ import click
 from tests.command import graphgauge as run
 
 from graphgauge._version import __version__
+from graphgauge.cli.command import say
 from graphgauge.core.registry import metrics
 
 
@@ -49,6 +50,13 @@ def test_metrics_lists_and_explains_every_metric():
     explained = run("metrics", "hits@5").stdout
     for word in ("hits@{k}", "direction", "range", "chance", "interval", "@inproceedings{bordes2013"):
         assert word in explained
+    assert run("metrics", "ranking").stdout.startswith("ranking\n  ")
+    both = run("metrics", "roc_auc").stdout  # of every family that has one of this name
+    assert [line.split()[1] for line in both.splitlines() if line.startswith("  family ")] == [
+        "ranking",
+        "recovery",
+        "prediction",
+    ]
     unknown = run("metrics", "hit@5")
     assert unknown.returncode == 2
     assert "hits@10" in unknown.stderr
@@ -77,3 +85,15 @@ def test_shells_complete_commands_files_and_keys_of_metrics():
     assert completed("ranking", "--metrics", "mrr,hits") == ["plain,mrr,hits@10"]
     assert completed("metrics", "directed_f") == ["plain,directed_f1"]
     assert completed("rnking", "")  # an unknown command is passed over
+
+
+def test_on_a_terminal_sentences_are_broken_between_words_and_tables_stay(monkeypatch, capsys):
+    said = "metric  value  of a table that is wider than the terminal\na sentence that is longer than one line of it"
+    say(said)
+    assert capsys.readouterr().out == f"{said}\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "30")
+    say(said)
+    table, *sentence = capsys.readouterr().out.splitlines()
+    assert table == said.splitlines()[0]
+    assert sentence == ["a sentence that is longer than", "  one line of it"]

@@ -20,7 +20,7 @@ from graphgauge.study.parse import read_study
 
 FIELDS = [(declared, field) for declared in FAMILIES.values() for field in declared.fields.values()]
 # Lists that multiply the evaluations of a study.
-SEVERAL = [many for _, many, _ in AXES.values()]
+SEVERAL = [many for _, many in AXES.values()]
 
 
 def of_kind(*kinds: type) -> list[Any]:

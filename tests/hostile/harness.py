@@ -396,7 +396,7 @@ def interrupted(command: Command, times: int, way: str) -> Count:
         # These may contain a date, a duration or a path.
         page = {name for name in expected if name.endswith((".html", ".svg")) or name in command.timed}
         new = [path for path in whole.rglob("*") if path.is_file() and path.relative_to(whole).as_posix() not in sound]
-        sizes = sorted({path.stat().st_size for path in new})
+        sizes = sorted({0, *(path.stat().st_size for path in new)})
         start = _everything(before)
         room = [_pages(before), _pages(whole)]
         for attempt in range(times):

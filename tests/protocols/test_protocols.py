@@ -89,7 +89,7 @@ def test_what_a_protocol_needs_is_said_with_its_name():
 
 
 def test_the_command_lists_them():
-    listed = CliRunner().invoke(cli, ["metrics", "--protocols", "--family", "ranking"])
+    listed = CliRunner().invoke(cli, ["metrics", "ranking", "--protocols"])
     assert listed.exit_code == 0
     assert "ogbl-collab" in listed.output
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from importlib.resources import files
 from pathlib import Path
 
@@ -66,7 +65,6 @@ def press(browser: Chrome, key: str, code: int, text: str = "") -> None:
     event = {"key": key, "code": "Space" if key == " " else key, "windowsVirtualKeyCode": code}
     browser.devtools("Input.dispatchKeyEvent", type="keyDown", text=text, **event)
     browser.devtools("Input.dispatchKeyEvent", type="keyUp", **event)
-    time.sleep(0.1)
 
 
 def test_all_of_it_works_with_the_keyboard(opened: Chrome):

@@ -68,7 +68,7 @@ def test_methods_and_metrics_are_chosen(table):
         (("compare", "runs.csv", "--metric", "acc", "--baseline", "mlp"), "unknown method 'mlp'"),
         (("compare", "runs.csv"), "metric is missing"),
         (("compare", "runs.csv", "--only", "ours"), "is not ROLE=NAME"),
-        (("aggregate", "runs.csv", "--direction", "gap"), "KEY=higher"),
+        (("aggregate", "runs.csv", "--direction", "gap"), "--direction: 'gap' is not NAME=VALUE"),
         (("aggregate", "runs.csv", "--columns", "method=model"), "no column 'model' for method"),
         (("aggregate", "runs.csv", "--metric", "acc", "--all"), "exclude each other"),
         (("aggregate", "runs.csv", "-o", "runs.csv"), "is also an input"),

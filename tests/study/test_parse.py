@@ -93,7 +93,7 @@ def test_one_method_without_seeds(tmp_path):
     [
         ("schema = 1", "schema = 2", 1, ["schema is 2", "schema = 1"]),
         ("schema = 1\n", "", 1, ["schema is not given"]),
-        ('name = "two scorers"', "name = 3", 2, ["name: expected a text, found 3"]),
+        ('name = "two scorers"', "name = 3", 2, ["name is a text, not 3"]),
         ('results = "results/"', 'result = "results/"', 3, ["unknown key 'result'", "'results'"]),
         ("[defaults.ranking]", "[defaults.rankin]", 5, ["unknown family 'rankin'", "'ranking'"]),
         ("k = [1, 3]", "k = [0]", 6, ["k must be a whole number"]),
@@ -106,10 +106,10 @@ def test_one_method_without_seeds(tmp_path):
         ('family = "ranking"\n', "", 8, ["family is missing", "ranking"]),
         ('dataset = "toy"\n', "", 8, ["neither dataset nor datasets"]),
         ('methods = ["good", "poor"]', "methods = []", 11, ["methods is empty"]),
-        ('methods = ["good", "poor"]', 'methods = ["good", 3]', 11, ["methods: expected a text, found 3"]),
+        ('methods = ["good", "poor"]', 'methods = ["good", 3]', 11, ["methods is a text, not 3"]),
         ('methods = ["good", "poor"]', 'methods = ["good", "good"]', 11, ["methods has a value twice"]),
         ('methods = ["good", "poor"]', 'methods = ["good", "comparisons"]', 11, ["cannot be called comparisons"]),
-        ("seeds = [0, 1, 2]", "seeds = [true]", 12, ["seeds: expected a whole number, found True"]),
+        ("seeds = [0, 1, 2]", "seeds = [true]", 12, ["seeds must be a whole number, not True"]),
         ("seeds = [0, 1, 2]", "seeds = [0]\nrun_seed = 1", 12, ["run_seed and seeds are both given"]),
         ("pos_scores = ", "pos_score = ", 13, ["unknown input or option 'pos_score'", "'pos_scores'"]),
         ("{method}/{seed}/pos", "{metod}/{seed}/pos", 13, ["unknown placeholder 'metod'", "'method'"]),
@@ -152,8 +152,8 @@ def test_a_comparison_needs_a_metric(tmp_path):
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        ("margin = 0", "margin must be a positive number"),
-        ("margin = -1", "margin must be a positive number"),
+        ("margin = 0", "margin must be a number above 0"),
+        ("margin = -1", "margin must be a number above 0"),
         ('over = "items"\ndesign = "paired"', "design and over .* exclude each other"),
         ('over = "items"\ntest = "ranks"', "test and over .* exclude each other"),
     ],
@@ -224,3 +224,23 @@ def test_evaluations_are_counted_over_all_tables(tmp_path):
         patched.setattr("graphgauge.study.parse._MOST_EVALUATIONS", 150)
         with pytest.raises(InputError, match="asks for 180 evaluations"):
             read_study(path)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("tags = 3", "tags: 3 has no names"),
+        ('tags = ["a"]', "tags: 'a' is not NAME=VALUE"),
+        ("keep_items = 3", "keep_items is true or false, not 3"),
+        ("door = 3", "door is a text, not 3"),
+        ('door = "nonsense"', "unknown door of ranking 'nonsense'"),
+    ],
+)
+def test_what_else_an_evaluation_is_told_has_its_line(tmp_path, given, said):
+    with pytest.raises(StudyError, match=f"line 11: {said}"):
+        read(tmp_path, STUDY.replace('dataset = "toy"', f'dataset = "toy"\n{given}'))
+
+
+def test_tags_are_texts_and_numbers(tmp_path):
+    text = STUDY.replace('dataset = "toy"', 'dataset = "toy"\ntags = { epoch = 3, note = "{method}", best = true }')
+    assert read(tmp_path, text).items[0].request.run.tags == {"epoch": 3, "note": "good", "best": True}

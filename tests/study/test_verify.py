@@ -102,6 +102,7 @@ EDITS: dict[str, tuple[Callable[[Path], str], str]] = {
     "a field of its own": (lambda f: changed(f, ONE, lambda c: c.update(approved=True)), "approved"),
     "a field deep inside": (lambda f: changed(f, ONE, lambda c: c["receipt"].update(by="us")), "receipt.by"),
     "truth for one": (lambda f: changed(f, ONE, lambda c: result(c).update(n=True)), "results[0].n"),
+    "a float for a count": (lambda f: changed(f, ONE, lambda c: result(c).update(n=60.0)), "results[0].n"),
     "text for a number": (lambda f: changed(f, ONE, lambda c: result(c).update(value="inf")), "results[0].value"),
     "nothing for a number": (lambda f: changed(f, ONE, lambda c: result(c).update(value=None)), "results[0].value"),
     "a p-value": (

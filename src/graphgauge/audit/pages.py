@@ -72,5 +72,4 @@ def explain(name: str) -> str:
     for folder in _PLACES:
         if (folder / f"{name}.md").is_file():
             return (folder / f"{name}.md").read_text(encoding="utf-8")
-    what = inspect.getdoc(check.function) or ""
-    return f"# `{check.name}`\n\n## What goes wrong\n\n{what}\n\n## How to fix it\n\n{check.remedy}\n"
+    return f"# `{check.name}`\n\n{inspect.getdoc(check.function) or ''}\n\n**Fix.** {check.remedy}\n"

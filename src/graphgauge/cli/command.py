@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +155,17 @@ def refuse_replacing(outputs: Iterable[str | Path | None], inputs: Iterable[str 
             raise OptionError(f"{path.name} is also an input", fix="Give the output another name.")
     if len(set(written)) < len(written):
         raise OptionError("two outputs have the same name", fix="Give each its own name.")
+
+
+def say(text: str) -> None:
+    """Print words; on a terminal sentences are broken between words, and rows of tables stay as they are."""
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        fill = partial(
+            textwrap.fill, width=width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        )
+        text = "\n".join(line if "  " in line else fill(line) for line in text.split("\n"))
+    click.echo(text)
 
 
 def files_then_words(files: Iterable[Callable[[], object]], words: Callable[[], object]) -> None:

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
-from graphgauge.cli.command import DEBUG, command, files_then_words, refuse_replacing
+from graphgauge.cli.command import DEBUG, command, files_then_words, refuse_replacing, say
 from graphgauge.cli.output import CI, FIGURE, announce, gate_files
-from graphgauge.cli.results import DIRECTION, TRUTHS
-from graphgauge.core.door import CONFIDENCE, Option, Texts
+from graphgauge.cli.results import DIRECTION
+from graphgauge.core.door import Option, Texts
 from graphgauge.core.errors import OptionError
-
-if TYPE_CHECKING:
-    from graphgauge.core.gate import GateOutcome
-    from graphgauge.stats.regression import Regression
+from graphgauge.study.tables import REGRESSIONS, TRUTHS
 
 _OPTIONS = (
     Option("against", str | None, None, "The baseline: a result file, or a folder of results."),
     Option("metric", Texts, (), "What must not become worse, KEY or KEY[AXIS=LABEL]. Repeatable.", shown="KEY"),
     Option("margin", tuple[float, ...], (), "The loss that does not matter; one for all metrics, or one for each."),
     Option("gate", Texts, (), "A requirement on NEW, a result file. Repeatable.", shown="'KEY >= NUMBER'"),
-    Option("over", Literal["auto", "items", "seeds", "intervals"], "auto", "Compare runs, their items or intervals."),
-    Option("undecided", Literal["fail", "pass"], "fail", "Whether an undecided test fails."),
-    replace(CONFIDENCE, help="Confidence with which a larger loss is excluded."),
+    *REGRESSIONS,
     DIRECTION,
     TRUTHS,
 )
@@ -53,6 +48,7 @@ def _gate(new: str, against: str | None, **options: Any) -> None:
     from graphgauge.core.sealed import encode
     from graphgauge.stats.figures import gate_figure
     from graphgauge.stats.regression import gate as test
+    from graphgauge.study.judge import outcome_of
 
     limits = _margins(against, options["metric"], options["margin"])
     required = [Gate.parse(text) for text in options["gate"]]  # before anything is read
@@ -65,7 +61,7 @@ def _gate(new: str, against: str | None, **options: Any) -> None:
         refuse_result(path)
     asked = {name: options[name] for name in ("over", "confidence", "truths", "direction")}
     tests = [test(new, against, metric=key, margin=loss, **asked) for key, loss in limits.items()]
-    gates = [_outcome(each, options["undecided"]) for each in tests]
+    gates = [outcome_of(each, options["undecided"]) for each in tests]
     gates += [each.check(load(new, items=False)) for each in required]
     receipt = {"new": new, "against": against, "tests": list(map(asdict, tests))}
     numbers = encode(GatesFile(gates=gates, receipt=receipt))
@@ -73,20 +69,10 @@ def _gate(new: str, against: str | None, **options: Any) -> None:
     files += [] if options["output"] is None else [partial(write_text, options["output"], numbers)]
     files += [] if options["figure"] is None else [partial(gate_figure, tests, options["figure"])]
     words = numbers.rstrip("\n") if options["format"] == "json" else "\n".join(map(str, gates))
-    files_then_words(files, lambda: click.echo(words))
+    files_then_words(files, lambda: say(words) if options["format"] == "table" else click.echo(words))
     announce(gates)
     if not all(each.passed for each in gates):
         raise click.exceptions.Exit(1)
-
-
-def _outcome(found: Regression, undecided: str) -> GateOutcome:
-    """A test as the outcome of a gate, with what it would take; one that is undecided may pass."""
-    from graphgauge.stats.text import sentence
-
-    outcome = found.outcome
-    said = " ".join(filter(None, (f"{outcome.why}.", found.advice, *map(sentence, found.notes))))
-    may_pass = outcome.verdict == "undecided" and undecided == "pass"
-    return replace(outcome, why=said.rstrip("."), verdict="passed" if may_pass else outcome.verdict)
 
 
 def _margins(against: str | None, metrics: Texts, margins: tuple[float, ...]) -> dict[str, float]:

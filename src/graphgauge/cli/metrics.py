@@ -1,38 +1,37 @@
-"""`graphgauge metrics [KEY]`."""
+"""`graphgauge metrics [FAMILY|KEY]`."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import click
 
-from graphgauge.cli.command import DEBUG, command, keys
+from graphgauge.cli.command import DEBUG, command, keys, say
 from graphgauge.core.door import Option, doors
-from graphgauge.core.errors import UnknownNameError, one_of
-from graphgauge.core.family import family_names
+from graphgauge.core.errors import UnknownNameError
+from graphgauge.core.family import family_names, usable_names
 from graphgauge.core.metric import Metric, NoChance, NoInterval
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.registry import find
 from graphgauge.core.registry import metrics as metrics_of
 
-_OPTIONS = (
-    Option("family", str | None, None, "Only this family.", shown="NAME"),
-    Option("protocols", bool, False, "List benchmarks that --protocol takes instead."),
-    DEBUG,
-)
+_OPTIONS = (Option("protocols", bool, False, "List the benchmarks that --protocol takes instead."), DEBUG)
 
 
-def _metrics(key: str | None, family: str | None, protocols: bool, **options: Any) -> None:
-    """List all metrics, or explain the metric KEY."""
-    names = family_names() if family is None else (one_of("family", family, family_names()),)
+def _metrics(subject: str | None, protocols: bool, **options: Any) -> None:
+    """List all metrics, or those of a FAMILY, or explain the metric KEY."""
+    families = family_names()
+    chosen = (subject,) if subject in families else families
     if protocols:
-        click.echo(_protocols(names))
-    elif key is None:
-        click.echo("\n\n".join(map(_listing, names)))
+        click.echo(_protocols(chosen))
+    elif subject is None or subject in families:
+        click.echo("\n\n".join(map(_listing, chosen)))
     else:
-        click.echo(_explained(key, family))
+        say("\n\n".join(_explained(subject)))
 
 
 def _listing(name: str) -> str:
@@ -46,7 +45,7 @@ def _listing(name: str) -> str:
     return "\n".join([name, *(f"  {each.key:<{width}}  {each.direction:<6}  {each.summary}" for each in entries)])
 
 
-def _protocols(families: tuple[str, ...]) -> str:
+def _protocols(families: Sequence[str]) -> str:
     """The benchmarks of each row of the table, and what it does."""
     from graphgauge.protocols import protocols
 
@@ -59,18 +58,22 @@ def _protocols(families: tuple[str, ...]) -> str:
     return "\n".join(line for row in rows for line in row)
 
 
-def _explained(key: str, family: str | None) -> str:
-    """All declared facts about a metric."""
-    try:
-        entry: Metric = find(key, family)[0]
-    except UnknownNameError as unknown:
+def _explained(key: str) -> list[str]:
+    """All declared facts about a metric, for each family that has one of this name."""
+    found = []
+    for name in usable_names():
+        with suppress(UnknownNameError):
+            found.append(_facts(find(key, name)[0]))
+    if not found:
         from graphgauge.old.cli.metrics import explanation
         from graphgauge.old.core.metric import find as old_find
 
-        try:
-            return explanation(old_find(key, family)[0])
-        except UnknownNameError:
-            raise unknown from None
+        with suppress(UnknownNameError):
+            found.append(explanation(old_find(key, None)[0]))
+    return found or [_facts(find(key)[0])]  # which refuses it
+
+
+def _facts(entry: Metric) -> str:
     low, high = entry.bounds
     facts = {
         "family": entry.family + (f", section {entry.section}" if entry.section else ""),
@@ -93,5 +96,5 @@ def _line(function: object) -> str:
     return (function.__doc__ or "").partition("\n")[0]
 
 
-_KEY = click.Argument(["key"], required=False, shell_complete=keys())
-metrics = command(_metrics, {"Options": _OPTIONS}, _KEY)
+_SUBJECT = click.Argument(["subject"], metavar="[FAMILY|KEY]", required=False, shell_complete=keys())
+metrics = command(_metrics, {"Options": _OPTIONS}, _SUBJECT)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import click
 
-from graphgauge.cli.command import DEBUG, QUIET, files_then_words, flag
+from graphgauge.cli.command import DEBUG, QUIET, files_then_words, flag, say
 from graphgauge.core.content import content_of
 from graphgauge.core.disk import dump_json, write_text
 from graphgauge.core.door import METRICS, Door, Option, Texts, in_words
@@ -103,7 +103,7 @@ class Output:
         files += [] if self.path is None else [partial(kept.save, self.path)]
         files += [] if self.flat is None else [partial(_write_flat, self.flat, evaluation)]
         files += [] if self.figure is None else [partial(evaluation.plot, self.figure)]
-        files_then_words(files, lambda: click.echo(self.words(evaluation), nl=False))
+        files_then_words(files, lambda: self.print(evaluation))
         if self.path is not None and not self.quiet:
             click.echo(f"wrote {self.path}", err=True)
         for outcome in outcomes:
@@ -113,15 +113,16 @@ class Output:
         if not all(outcome.passed for outcome in outcomes):
             raise click.exceptions.Exit(1)
 
-    def words(self, evaluation: Evaluation) -> str:
+    def print(self, evaluation: Evaluation) -> None:
         """What stdout shows: only the results."""
-        if self.form == "json":
-            return encode(content_of(evaluation))
-        if self.form == "csv":
-            return numbers_grid(evaluation.values()).to_csv()
-        if self.form in ("markdown", "latex"):
-            return evaluation.to_grid().render(self.form)
-        return in_words(self.door.fields, text(evaluation), flag, hints=True) + "\n"
+        if self.form == "table":
+            say(in_words(self.door.fields, text(evaluation), flag, hints=True))
+        elif self.form == "json":
+            click.echo(encode(content_of(evaluation)), nl=False)
+        elif self.form == "csv":
+            click.echo(numbers_grid(evaluation.values()).to_csv(), nl=False)
+        else:
+            click.echo(evaluation.to_grid().render(self.form), nl=False)
 
 
 def gate_files(gates: Sequence[GateOutcome], title: str, options: Mapping[str, Any]) -> list[Callable[[], object]]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
 
 import click
 
@@ -55,9 +54,9 @@ class Bar(Progress):
 
 
 class Watch(Bar):
-    """What to show of a study while it runs."""
+    """What to show of a study while it runs, in this block."""
 
-    def __init__(self, quiet: bool, dry: bool) -> None:
+    def __init__(self, quiet: bool = False, dry: bool = False) -> None:
         super().__init__(quiet)
         self._dry, self._total, self._done, self._failed = dry, 0, 0, 0
         self._started = time.perf_counter()
@@ -87,20 +86,13 @@ class Watch(Bar):
         failed = f"{self._failed:,} failed, " if self._failed else ""
         self.stage(f"{self._total:,} evaluations", self._done, self._total, f"{failed}{done.item.label}")
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         self.clear()
         if self._done:
             self.say(f"{self._done:,} evaluated in {duration(time.perf_counter() - self._started)}")
-
-
-@contextmanager
-def watching(quiet: bool = False, dry: bool = False) -> Iterator[Watch]:
-    """What to show while a study runs."""
-    watch = Watch(quiet, dry)
-    try:
-        yield watch
-    finally:
-        watch.close()
 
 
 def first(lines: Sequence[str], what: str, most: int = MOST) -> list[str]:

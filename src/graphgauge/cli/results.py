@@ -9,20 +9,20 @@ from typing import Any, Literal
 
 import click
 
-from graphgauge.cli.command import DEBUG, command, files_then_words, flag, refuse_replacing
+from graphgauge.cli.command import DEBUG, command, files_then_words, flag, refuse_replacing, say
 from graphgauge.core.door import CONFIDENCE, Option, Texts, in_words
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.number import plural
 from graphgauge.core.scrub import clean
+from graphgauge.study.tables import COMPARISONS, MISSING, TRUTHS
 
 _RESULTS = click.Argument(["results"], nargs=-1, required=True, type=click.Path())
 DIRECTION = Option("direction", Literal["higher", "lower"] | None, None, "Which is better.")
-TRUTHS = Option("truths", Literal["same", "any"], "same", "Refuse results measured against different truths, or not.")
 # Which runs are read, and from which columns of tables.
 _RUNS = (
     Option("only", Texts, (), "This method, dataset or family alone. Repeatable.", shown="ROLE=NAME"),
     Option("columns", Texts, (), "Columns of tables: method, dataset, seed, metric, value, …", shown="ROLE=COLUMN,…"),
-    Option("missing", Literal["raise", "omit", "worst"], "raise", "Without a value: an error, left out, or worst."),
+    MISSING,
     TRUTHS,
 )
 # What becomes of the table.
@@ -36,7 +36,7 @@ _AGGREGATE = (
     Option("metric", Texts, (), "Metrics; by default the headlines.", shown="KEY,…"),
     Option("all", bool, False, "All metrics."),
     CONFIDENCE,
-    Option("direction", Texts, (), "Which is better, if no name says it.", shown="KEY=higher"),
+    Option("direction", dict[str, str] | None, None, "Which is better, if no name says it.", shown="KEY=higher"),
 )
 _STYLE = (
     Option("marks", Literal["best", "tests", "none"], "best", "Mark the best mean, or what is as good, or nothing."),
@@ -46,14 +46,8 @@ _STYLE = (
 )
 _COMPARE = (
     Option("metric", str | None, None, "The metric; not needed if there is only one.", shown="KEY"),
-    Option("baseline", str | None, None, "Compare the others with this one, not all pairs.", shown="METHOD"),
-    Option("over", Literal["seeds", "items"], "seeds", "Seeds, or the queries, events or time steps of single runs."),
-    Option("design", Literal["auto", "paired", "unpaired"], "auto", "Whether runs belong together by seed."),
-    Option("datasets", Literal["drawn", "these"], "drawn", "A claim about datasets like these, or about these."),
-    Option("test", Literal["mean", "ranks"], "mean", "Test means, or ranks (Wilcoxon)."),
-    Option("margin", float | None, None, "A difference that does not matter: are methods equivalent?"),
+    *COMPARISONS,
     DIRECTION,
-    CONFIDENCE,
 )
 _AUDIT = (
     Option("only", Texts, (), "Run this check alone. Repeatable.", shown="CHECK"),
@@ -86,7 +80,7 @@ def _aggregate(results: Texts, **options: Any) -> None:
         _chosen(results, options),
         metrics="all" if options["all"] else list(options["metric"]) or None,
         **{name: options[name] for name in ("confidence", "missing", "truths")},
-        directions=dict(map(_directed, options["direction"])),
+        directions=options["direction"],
     )
     _finish(table, options, {each.name: options[each.name] for each in _STYLE if options[each.name] != each.default})
 
@@ -121,13 +115,6 @@ def _chosen(results: Texts, options: Mapping[str, Any]) -> Any:
     return runs.only(**kept, family=families[0] if families else None)
 
 
-def _directed(text: str) -> tuple[str, Any]:
-    key, _, direction = text.rpartition("=")
-    if not key or direction not in ("higher", "lower"):
-        raise OptionError(f"--direction {text!r:.60} is not KEY=higher or KEY=lower", fix="Such as f1=higher.")
-    return key, direction
-
-
 def _finish(table: Any, options: Mapping[str, Any], style: Mapping[str, Any] | None = None) -> None:
     """Write files, then print; the words have options as the command line writes them."""
     form, output, figure = options["format"], options["output"], options["figure"]
@@ -136,7 +123,10 @@ def _finish(table: Any, options: Mapping[str, Any], style: Mapping[str, Any] | N
 
     def words() -> None:
         text = table.render(form, **({} if form in ("csv", "json") else style or {}))
-        click.echo((in_words(_WORDS, text, flag, hints=True) if form == "table" else text).rstrip("\n"))
+        if form == "table":
+            say(in_words(_WORDS, text, flag, hints=True).rstrip("\n"))
+        else:
+            click.echo(text.rstrip("\n"))
         for path in (output, figure):
             if path is not None:
                 click.echo(f"wrote {path}", err=True)
@@ -158,8 +148,8 @@ def _audit(path: str | None, explain: str | None, fail_on: str, format: str, **o
     found = Findings(each for each in checks.run(path, only=only, ignore=ignore) if not each.ignored)
     if format == "text":
         for each in found:
-            click.echo(clean(str(each), 1000))
-        click.echo(_closing([each.severity for each in found]))
+            say(clean(str(each), 1000))
+        say(_closing([each.severity for each in found]))
     else:
         click.echo(found.to_grid().render(format), nl=False)
     worst = max((SEVERITIES.index(each.severity) for each in found), default=-1)

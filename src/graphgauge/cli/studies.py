@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from graphgauge.cli.command import DEBUG, QUIET, command, files_then_words
+from graphgauge.cli.command import DEBUG, QUIET, command, files_then_words, say
 from graphgauge.cli.output import CI, announce, gate_files
-from graphgauge.cli.progress import first, watching
+from graphgauge.cli.progress import Watch, first
 from graphgauge.core.door import Option
 from graphgauge.core.errors import MissingExtraError, OptionError
 from graphgauge.core.scrub import clean
@@ -66,7 +66,7 @@ def _run(study: str, quiet: bool, dry: bool, **options: Any) -> None:
     from graphgauge.study import run as run_study
 
     asked = {name: options[name] for name in ("only", "jobs", "debug")}
-    with watching(quiet, dry) as watch:
+    with Watch(quiet, dry) as watch:
         outcome = run_study(study, **asked, on_plan=watch.planned, on_done=watch.finished)
     if dry:
         return
@@ -117,7 +117,7 @@ def _verify(subject: str, trust_code: bool, jobs: int | None, format: str, quiet
     from graphgauge.core.disk import dump_json
     from graphgauge.study import verify as verify_study
 
-    with watching(quiet) as watch:
+    with Watch(quiet) as watch:
         verdict = verify_study(subject, jobs=jobs, trust_code=trust_code, on_plan=watch.planned, on_done=watch.finished)
     if format == "json":
         click.echo(dump_json({"holds": bool(verdict), **to_builtins(verdict)}), nl=False)
@@ -136,7 +136,7 @@ def _demo(output: Path, jobs: int | None, debug: bool) -> None:
 
     click.echo(f"writing data and study.toml into {output}", err=True)
     study = write_study(output)
-    with watching() as watch:
+    with Watch() as watch:
         outcome = run_study(study, jobs=jobs, debug=debug, on_plan=watch.planned, on_done=watch.finished)
     page = _page(outcome.study.results, output / "report.html")
     _say(_told(outcome))
@@ -146,7 +146,7 @@ def _demo(output: Path, jobs: int | None, debug: bool) -> None:
 
 def _say(lines: Iterable[str]) -> None:
     for line in lines:
-        click.echo(clean(line, 500))
+        say(clean(line, 500))
 
 
 def _page(results: Path, path: Path) -> str:

@@ -371,7 +371,9 @@ def _path(name: str, value: Any) -> str:
     return str(value)
 
 
-def _pairs(name: str, texts: Iterable[Any]) -> dict[str, str]:
+def _pairs(name: str, texts: Any) -> dict[str, str]:
+    if not isinstance(texts, list | tuple):
+        raise OptionError(f"{texts!r:.60} has no names", where=name, fix="Write a value for each name.").about(name)
     pairs = [str(text).partition("=") for text in texts]
     for left, _, right in pairs:
         if not left or not right:
@@ -412,12 +414,12 @@ def _check_part(each: Option, value: Any) -> None:
         number(each.name, _number(value), each.low, each.high, inside=each.inside)
     elif inner is bool:
         raise OptionError(f"{each.name} is true or false, not {value!r:.60}").about(each.name)
-    elif inner is str:
+    elif inner is str and not isinstance(value, str):
         raise OptionError(f"{each.name} is a text, not {value!r:.60}").about(each.name)
 
 
-def _whole_bounds(each: Option) -> tuple[int, ...]:
-    low = -(10**18) if each.low is None else int(each.low)
+def _whole_bounds(each: Option) -> tuple[int | None, ...]:
+    low = None if each.low is None else int(each.low)
     return (low,) if each.high is None else (low, int(each.high))
 
 

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 NAN_POLICIES = ("raise", "omit")
 
 
-def whole_number(name: str, value: Any, least: int = 0, most: int | None = None) -> int:
+def whole_number(name: str, value: Any, least: int | None = 0, most: int | None = None) -> int:
     """`value` as Python's int; anything else, including True and 1.0, is an error."""
     is_whole = type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
-    if not is_whole or value < least or (most is not None and value > most):
-        span = f"of at least {least}" if most is None else f"from {least} to {most:,}"
-        raise OptionError(f"{name} must be a whole number {span}, not {value!r:.60}")
+    if not is_whole or (least is not None and value < least) or (most is not None and value > most):
+        span = "" if least is None else f" of at least {least}" if most is None else f" from {least} to {most:,}"
+        raise OptionError(f"{name} must be a whole number{span}, not {value!r:.60}")
     return int(value)
 
 

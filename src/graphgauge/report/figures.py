@@ -103,7 +103,7 @@ def _forest(leader: Leader, rows: list[_Row], one: Evaluation, number: int) -> F
         figure = new_figure(6.4, 0.85 + 0.3 * len(ranked))
         axes = figure.subplots()
         for place, row in enumerate(ranked):
-            axes.plot(row.values, [place] * len(row.values), "o", color=COLOURS[0], alpha=0.25, markersize=4)
+            axes.plot(row.values, [place] * len(row.values), "o", color=COLOURS[0], alpha=0.4, markersize=4)
             if math.isfinite(row.low) and math.isfinite(row.high):
                 axes.plot([row.low, row.high], [place, place], color=COLOURS[0], linewidth=2)
             axes.plot([row.mean], [place], "D", color=COLOURS[0], markersize=5)

@@ -16,8 +16,7 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import family
 from graphgauge.core.number import Number, shown
 from graphgauge.core.result import Result
-from graphgauge.study.model import CompareTable
-from graphgauge.study.statistics import comparison
+from graphgauge.stats.comparison import compare
 
 
 class Leader(Struct, frozen=True, kw_only=True):
@@ -88,7 +87,7 @@ def _leader(name: str, dataset: str, metric: str, runs: Sequence[tuple[Path, Eva
         return led
     led = replace(led, second=ranked[1], difference=means[best] - means[ranked[1]])
     try:
-        pair = comparison(CompareTable(metric=metric, missing="omit"), [path for path, _ in runs])[best, ranked[1]]
+        pair = compare([path for path, _ in runs], metric=metric, missing="omit")[best, ranked[1]]
     except (InputError, LookupError) as error:
         return replace(led, verdict=f"not tested: {error.what if isinstance(error, InputError) else 'no pairs'}")
     low, high = (math.nan, math.nan) if pair.interval is None else pair.interval

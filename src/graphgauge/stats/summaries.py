@@ -216,7 +216,7 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
 
     @property
     def notes(self) -> list[str]:
-        """What else to know: gaps first, then what the metrics' panels say."""
+        """What else to know: errors and warnings, then gaps, then what else the metrics' panels say."""
         said = [
             note for panel in self.panels.values() for note in (*panel.notes, *([panel.unfair] if panel.unfair else []))
         ]
@@ -226,7 +226,7 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
             "worst": "they have the metric's worst value",
         }
         gaps = [f"runs without a value: {listing(self.gaps, 4)}; {policy[self.missing]}"] if self.gaps else []
-        loud = [note for note in dict.fromkeys(said) if note.startswith(("error", "warning"))]
+        loud = [note for level in ("error", "warning") for note in dict.fromkeys(said) if note.startswith(level)]
         return [*loud, *gaps, *(note for note in dict.fromkeys(said) if note not in loud)]
 
     @property
@@ -277,7 +277,7 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
         grid = self._details() if is_detailed else self.to_grid(**style)
         if form != "table":
             return replace(grid, notes=(*grid.notes, *map(sentence, self.notes))).render(form)
-        loud = sum(note.startswith(("error", "warning")) for note in self.notes)
+        loud = sum(note.startswith("error") for note in self.notes)
         notes = "\n".join(sentence(note) for note in self.notes[: max(_MOST_NOTES, loud)])
         return "\n\n".join(filter(None, [grid.to_text(), notes, self.conclusion]))
 

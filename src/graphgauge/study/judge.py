@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -18,6 +17,12 @@ from graphgauge.core.files import opened
 from graphgauge.core.finding import Finding
 from graphgauge.core.gate import Gate, GateOutcome
 from graphgauge.core.sealed import encode, read
+from graphgauge.stats.comparison import compare
+from graphgauge.stats.outcome import Comparison
+from graphgauge.stats.reading import read_runs
+from graphgauge.stats.regression import Regression
+from graphgauge.stats.regression import gate as test
+from graphgauge.stats.text import sentence
 from graphgauge.study.model import (
     GATES,
     SUMMARY,
@@ -30,7 +35,6 @@ from graphgauge.study.model import (
     StudyFile,
     concerns,
 )
-from graphgauge.study.statistics import comparison, regression
 
 _NAN = float("nan")
 # Every evaluation with its results, or with the error that stands in their place.
@@ -42,7 +46,7 @@ class Judgement:
     """Outcomes of gates, comparisons with what they found, findings in all results together, and the results."""
 
     gates: tuple[GateOutcome, ...]
-    compared: tuple[tuple[Compared, Any], ...]
+    compared: tuple[tuple[Compared, Comparison | None], ...]
     findings: tuple[Finding, ...]
     runs: tuple[tuple[Path, Evaluation], ...]
 
@@ -108,17 +112,37 @@ def _regressions(gate: Baseline, items: Sequence[Item], study: Study) -> Iterato
         named = (family, method, dataset)
         new = [item.path(study.results) for item in items if (item.family, item.method, item.dataset) == named]
         try:
-            outcome = regression(gate, new, study.folder / gate.against, *named)
+            outcome = _regression(gate, new, study.folder / gate.against, *named)
         except InputError as error:
             outcome = GateOutcome(gate=gate.text, verdict="failed", value=_NAN, why=str(error))
         yield replace(outcome, of="/".join(named))
 
 
-def _compared(table: CompareTable, file: str, study: Study) -> tuple[Compared, Any]:
+def _regression(
+    gate: Baseline, new: Sequence[Path], against: Path, name: str, method: str, dataset: str
+) -> GateOutcome:
+    """Whether results are no worse than those of a baseline: its own of this method, or of its only one."""
+    old = read_runs(against).only(family=name)
+    old = old.only(dataset=[dataset]) if dataset in old.datasets or len(old.datasets) > 1 else old
+    old = old.only(method=[method]) if method in old.methods else old
+    sources = [run.source for run in old]
+    found = test(list(new), sources, metric=gate.metric, margin=gate.margin, over=gate.over, confidence=gate.confidence)
+    return replace(outcome_of(found, gate.undecided), gate=gate.text)
+
+
+def outcome_of(found: Regression, undecided: str) -> GateOutcome:
+    """A test as the outcome of a gate, with what it would take to decide; one that is undecided may pass."""
+    outcome = found.outcome
+    said = " ".join(filter(None, (f"{outcome.why}.", found.advice, *map(sentence, found.notes))))
+    may_pass = outcome.verdict == "undecided" and undecided == "pass"
+    return replace(outcome, why=said.rstrip("."), verdict="passed" if may_pass else outcome.verdict)
+
+
+def _compared(table: CompareTable, file: str, study: Study) -> tuple[Compared, Comparison | None]:
     """A comparison, and what it found."""
     paths = [item.path(study.results) for item in study.items if concerns(table, item)]
     try:
-        found = comparison(table, paths)
+        found = compare(paths, **table.options)
     except InputError as error:
         return Compared(title=table.title, error=str(error).replace(str(study.results), "results")), None
     return Compared(title=table.title, file=file), found
@@ -127,7 +151,7 @@ def _compared(table: CompareTable, file: str, study: Study) -> tuple[Compared, A
 def _write(study: Study, judgement: Judgement, runs: dict[Path, bool]) -> None:
     """The comparisons, the gates, and last of all the outcome that names them."""
     for entry, found in judgement.compared:
-        if entry.file is not None:
+        if entry.file is not None and found is not None:
             write_text(study.results / entry.file, found.to_json())
     write_text(study.results / GATES, encode(GatesFile(gates=list(judgement.gates))))
     content = StudyFile(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -15,7 +15,6 @@ from graphgauge.io.request import Request
 
 # Files that a study writes beside the results of its runs.
 COMPARISONS, GATES, SUMMARY = "comparisons", "gates.json", "study.json"
-Over = Literal["seeds", "items"]
 
 
 class StudyError(InputError):
@@ -52,27 +51,23 @@ class Item(Struct, frozen=True, kw_only=True):
 
 
 class CompareTable(Struct, frozen=True, kw_only=True):
-    """A `[[compare]]` table: which methods differ in a metric. No names mean all of them."""
+    """A `[[compare]]` table: options of `stats.compare`, and the results that it is about; no names mean all."""
 
-    metric: str
+    options: dict[str, Any]
     family: tuple[str, ...] = ()
     method: tuple[str, ...] = ()
     dataset: tuple[str, ...] = ()
-    baseline: str | None = None
-    over: Over = "seeds"
-    design: Literal["auto", "paired", "unpaired"] = "auto"
-    datasets: Literal["drawn", "these"] = "drawn"
-    test: Literal["mean", "ranks"] = "mean"
-    margin: float | None = None
-    missing: Literal["raise", "omit", "worst"] = "raise"
-    truths: Literal["same", "any"] = "same"
-    confidence: float = 0.95
+
+    @property
+    def metric(self) -> str:
+        return str(self.options["metric"])
 
     @property
     def title(self) -> str:
-        against = f" against {self.baseline}" if self.baseline else ""
+        baseline, over = self.options["baseline"], self.options["over"]
+        against = f" against {baseline}" if baseline else ""
         of = f"{', '.join(self.family)}: " if self.family else ""
-        return f"{of}{self.metric}{against} over {self.over}"
+        return f"{of}{self.metric}{against} over {over}"
 
 
 class Baseline(Struct, frozen=True, kw_only=True):
@@ -81,9 +76,9 @@ class Baseline(Struct, frozen=True, kw_only=True):
     against: str
     metric: str
     margin: float
-    over: Literal["auto", "seeds", "items", "intervals"] = "auto"
-    undecided: Literal["fail", "pass"] = "fail"
-    confidence: float = 0.95
+    over: Literal["auto", "seeds", "items", "intervals"]
+    undecided: Literal["fail", "pass"]
+    confidence: float
 
     @property
     def text(self) -> str:

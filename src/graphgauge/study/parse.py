@@ -14,11 +14,12 @@ from typing import Annotated, Any, NoReturn
 
 import msgspec
 
-from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.door import Door, Option, door_of, doors
+from graphgauge.core.errors import InputError, UnknownNameError, one_of
 from graphgauge.core.evaluation import Run
 from graphgauge.core.family import family_names
 from graphgauge.core.gate import Gate
-from graphgauge.core.options import confidence_level
+from graphgauge.core.registry import find
 from graphgauge.io.request import Request
 from graphgauge.study.lines import Lines
 from graphgauge.study.model import (
@@ -34,22 +35,16 @@ from graphgauge.study.model import (
     concerns,
 )
 from graphgauge.study.placeholders import fill, placeholders
-from graphgauge.study.statistics import unknown_metric, written_by
+from graphgauge.study.tables import ABOUT, AGAINST, COMPARE, EVALUATE, REQUIRE, TOP
 
 SCHEMA = 1
-_TOP = ("schema", "name", "results", "defaults", "evaluate", "compare", "gate", "audit")
-# An axis of a study: the key for one value, the key for several, and the type of a value.
-_AXES: dict[str, tuple[str, str, type]] = {
-    "dataset": ("dataset", "datasets", str),
-    "method": ("method", "methods", str),
-    "seed": ("run_seed", "seeds", int),
-}
-_OWN = ("family", "door", "tags", "keep_items", *(key for one, many, _ in _AXES.values() for key in (one, many)))
-_ABOUT = ("family", "method", "dataset")
-_KINDS = {str: "a text", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"}
+_TABLES = ("defaults", "evaluate", "compare", "gate", "audit")
+# The keys of an axis of a study: for one value, and for several.
+_AXES = {"dataset": ("dataset", "datasets"), "method": ("method", "methods"), "seed": ("run_seed", "seeds")}
 # A few short lists can multiply to more than fits into memory, and a dotted key can take the parser hours.
 _MOST_EVALUATIONS, _LONGEST_NAME, _LONGEST_STUDY, _DEEPEST = 100_000, 1000, 1 << 20, 30
 _AFTER_KEYS = re.compile(r"[{,]")
+# A table, its number among those of its name, and a key in it.
 Place = tuple[str, int, str | None]
 Said = Annotated[str, msgspec.Meta(min_length=1)]
 
@@ -134,23 +129,24 @@ class _Reader:
         self._evaluations = 0
 
     def study(self) -> Study:
-        self._known_keys(self._content, _TOP, ("", 0, None))
-        if self._content.get("schema") != SCHEMA:
-            found = repr(self._content["schema"])[:60] if "schema" in self._content else "not given"
+        self._known_keys(self._content, (*TOP.fields, *_TABLES), ("", 0, None))
+        top = self._read(TOP, {key: each for key, each in self._content.items() if key not in _TABLES}, "", 0)
+        if top["schema"] != SCHEMA:
+            found = "not given" if top["schema"] is None else top["schema"]
             self._fail(f"schema is {found}", ("", 0, "schema"), f"This version reads schema = {SCHEMA}.")
         items = self._items()
         compare = tuple(self._comparison(each, n, items) for n, each in enumerate(self._tables("compare")))
         # Comparisons over items need them.
-        over = [each for each in compare if each.over == "items"]
+        over = [each for each in compare if each.options["over"] == "items"]
         items = tuple(
             msgspec.structs.replace(item, keep_items=item.keep_items or any(concerns(each, item) for each in over))
             for item in items
         )
         return Study(
             path=self._path,
-            name=self._typed(self._content, "name", str, self._path.stem),
+            name=top["name"] or self._path.stem,
             hash=self._hash,
-            results=self._path.parent.resolve() / self._typed(self._content, "results", str, "results"),
+            results=self._path.parent.resolve() / top["results"],
             items=items,
             compare=compare,
             gates=tuple(self._gate(each, n, items) for n, each in enumerate(self._tables("gate"))),
@@ -160,11 +156,11 @@ class _Reader:
     # ------------------------------------------------------------- evaluations
 
     def _items(self) -> tuple[Item, ...]:
-        defaults = self._typed(self._content, "defaults", dict, {})
+        defaults = self._table(self._content, "defaults", ("defaults", 0, None))
         for name in defaults:
             with self._at(("defaults", 0, name)):
                 one_of("family", name, family_names())
-            self._typed(defaults, name, dict, {}, ("defaults", 0, name))
+            self._table(defaults, name, ("defaults", 0, name))
         places: dict[Path, tuple[str, int]] = {}
         items = []
         for index, table in enumerate(self._tables("evaluate")):
@@ -182,50 +178,47 @@ class _Reader:
     def _expanded(self, table: dict[str, Any], index: int, defaults: Mapping[str, Any]) -> Iterator[Item]:
         """The items of one `[[evaluate]]`: every dataset with every method and every seed."""
         here: Place = ("evaluate", index, None)
-        if "family" not in table:
-            self._fail("family is missing", here, f"One of {', '.join(family_names())}.")
-        family = self._typed(table, "family", str, None, here)
+        named = self._read(EVALUATE, {key: each for key, each in table.items() if key in EVALUATE.fields}, *here[:2])
+        family, door = named["family"], named["door"]
         with self._at(("evaluate", index, "family")):
             one_of("family", family, family_names())
-        axes = {axis: self._axis(table, axis, index) for axis in _AXES}
+        axes = {axis: self._axis(table, named, axis, index) for axis in _AXES}
         self._evaluations += math.prod(map(len, axes.values()))
         if self._evaluations > _MOST_EVALUATIONS:
             what = f"asks for {self._evaluations:,} evaluations"
             self._fail(what, here, f"At most {_MOST_EVALUATIONS:,} in one study.")
-        own = {key: value for key, value in table.items() if key not in _OWN}
+        own = {key: value for key, value in table.items() if key not in EVALUATE.fields}
         given = {**defaults.get(family, {}), **own}
         places: dict[str, Place] = {
             key: ("evaluate", index, key) if key in own else (f"defaults.{family}", 0, key) for key in given
         }
-        self._require_used(axes, {**given, "tags": table.get("tags", "")}, index)
-        keep = self._typed(table, "keep_items", bool, False, here)
-        door = self._typed(table, "door", str, "", here)
-        for key in set(given) & written_by(family, door):
+        self._require_used(axes, [given, named["tags"]], index)
+        with self._at(("evaluate", index, "door")):
+            outputs = _outputs(family, door)
+        for key in set(given) & outputs:
             self._fail(f"{key} is not set in a study", places[key], "A study writes its results itself.")
         for values in (dict(zip(axes, each, strict=True)) for each in itertools.product(*axes.values())):
             fields = {}
             for key, value in given.items():
                 with self._at(places[key]):
                     fields[key] = fill(value, values)
-            tags = fill(self._typed(table, "tags", dict, {}, here), values)
-            request = Request(family=family, door=door, fields=fields, run=Run(**values, tags=tags))
+            run = Run(**values, tags=fill(named["tags"] or {}, values))
             with self._at(here, places):
-                yield Item(request=request.checked(), keep_items=keep)
+                request = Request(family=family, door=door, fields=fields, run=run).checked()
+                yield Item(request=request, keep_items=named["keep_items"])
 
-    def _axis(self, table: dict[str, Any], axis: str, index: int) -> list[Any]:
-        one, many, kind = _AXES[axis]
+    def _axis(self, table: Mapping[str, Any], named: Mapping[str, Any], axis: str, index: int) -> tuple[Any, ...]:
+        one, many = _AXES[axis]
         here: Place = ("evaluate", index, many)
         if one in table and many in table:
             self._fail(f"{one} and {many} are both given", here, "Keep one of them.")
         if one not in table and many not in table:
             if axis == "seed":
-                return [None]
+                return (None,)
             fix = "Results are kept by these names."
             self._fail(f"neither {one} nor {many} is given", ("evaluate", index, None), fix)
-        values = [table[one]] if one in table else self._typed(table, many, list, None, here)
+        values: tuple[Any, ...] = (named[one],) if one in table else named[many]
         for value in values:
-            if type(value) is not kind:
-                self._fail(f"{many}: expected {_KINDS[kind]}, found {value!r:.60}", here)
             if isinstance(value, str) and not 0 < len(value) <= _LONGEST_NAME:
                 what = f"{many}: a name has {len(value):,} characters"
                 self._fail(what, here, f"Names have at least one and at most {_LONGEST_NAME:,}.")
@@ -235,8 +228,8 @@ class _Reader:
             self._fail(f"{many} {'has a value twice' if values else 'is empty'}", here)
         return values
 
-    def _require_used(self, axes: Mapping[str, list[Any]], given: Mapping[str, Any], index: int) -> None:
-        used = placeholders(dict(given))
+    def _require_used(self, axes: Mapping[str, tuple[Any, ...]], given: list[Any], index: int) -> None:
+        used = set(placeholders(given))
         for axis, values in axes.items():
             if len(values) > 1 and axis not in used:
                 several = _AXES[axis][1]
@@ -247,89 +240,45 @@ class _Reader:
     # ----------------------------------------------------- comparisons and gates
 
     def _comparison(self, table: dict[str, Any], index: int, items: tuple[Item, ...]) -> CompareTable:
-        compared: CompareTable = self._struct(table, CompareTable, "compare", index)
-        self._require_names(table, ("baseline", *_ABOUT), "compare", index, items)
-        with self._at(("compare", index, "confidence")):
-            confidence_level(compared.confidence)
-        if compared.margin is not None and not 0 < compared.margin < math.inf:
-            self._fail(f"margin must be a positive number, not {compared.margin}", ("compare", index, "margin"))
-        for key in ("design", "test", "datasets") if compared.over == "items" else ():
+        values = self._read(COMPARE, table, "compare", index)
+        for key in ("design", "test", "datasets") if values["over"] == "items" else ():
             if key in table:
                 self._fail(f'{key} and over = "items" exclude each other', ("compare", index, key))
-        self._require_metric(compared.metric, "metric", compared, "compare", index, items)
+        compared = CompareTable(options=values, **{key: values.pop(key) for key in ABOUT})
+        self._require_results(compared, "metric", compared.metric, ("compare", index, None), items)
+        if values["baseline"] is not None:
+            with self._at(("compare", index, "baseline")):
+                one_of("method", values["baseline"], dict.fromkeys(item.method for item in items))
         return compared
 
     def _gate(self, table: dict[str, Any], index: int, items: tuple[Item, ...]) -> GateTable:
-        about = {key: _listed(table[key]) for key in _ABOUT if key in table}
-        own = {key: value for key, value in table.items() if key not in _ABOUT}
-        self._require_names(table, _ABOUT, "gate", index, items)
-        if "against" in own:
-            against: Baseline = self._struct(own, Baseline, "gate", index, also=_ABOUT)
-            if not against.margin >= 0 or math.isinf(against.margin):
-                self._fail(f"margin must be at least 0, not {against.margin}", ("gate", index, "margin"))
-            gate: Gate | Baseline = against
-            key = "metric"
-        else:
-            self._known_keys(own, ("require", "against", *_ABOUT), ("gate", index, None))
-            if "require" not in own:
-                fix = "For example require = 'mrr.low >= 0.7', or against = 'main/results' with metric and margin."
-                self._fail("require is missing", ("gate", index, None), fix)
-            key = "require"
-            with self._at(("gate", index, key)):
-                gate = Gate.parse(self._typed(own, key, str, None, ("gate", index, key)))
+        key, declared = ("metric", AGAINST) if "against" in table else ("require", REQUIRE)
+        values = self._read(declared, table, "gate", index)
+        about = {name: values.pop(name) for name in ABOUT}
+        with self._at(("gate", index, key)):
+            gate = Baseline(**values) if key == "metric" else Gate.parse(values["require"])
         required = GateTable(gate=gate, **about)
-        self._require_metric(gate.key, key, required, "gate", index, items)
+        self._require_results(required, key, gate.key, ("gate", index, None), items)
         return required
 
-    def _require_metric(
-        self, metric: str, key: str, table: CompareTable | GateTable, kind: str, index: int, items: tuple[Item, ...]
+    def _require_results(
+        self, table: CompareTable | GateTable, key: str, metric: str, place: Place, items: tuple[Item, ...]
     ) -> None:
-        """Refuse a metric that no result that the table is about can have."""
-        refusals = []
-        for name in dict.fromkeys(item.family for item in items if concerns(table, item)):
-            refusal = unknown_metric(metric, name)
-            if refusal is None:
-                return
-            refusals.append(refusal)
-        if refusals:
-            self._fail(refusals[0].what, (kind, index, key), refusals[0].fix)
-        self._fail("concerns no result of this study", (kind, index, None))
-
-    def _require_names(
-        self, table: dict[str, Any], keys: Iterable[str], kind: str, index: int, items: tuple[Item, ...]
-    ) -> None:
-        for key in keys:
-            axis = "method" if key == "baseline" else key
+        """Refuse names that the study has not, and a metric that no result that the table is about can have."""
+        for axis in ABOUT:
             known = dict.fromkeys(getattr(item, axis) for item in items)
-            for name in _listed(table[key]) if key in table else ():
-                with self._at((kind, index, key)):
-                    one_of(axis, str(name), known)
-
-    def _struct(self, table: dict[str, Any], kind: Any, name: str, index: int, also: Iterable[str] = ()) -> Any:
-        """A table as a struct, with friendlier words than msgspec's."""
-        self._known_keys(table, (*kind.__struct_fields__, *also), (name, index, None))
-        lists = {key: _listed(value) for key, value in table.items() if key in _ABOUT}
-        for field in msgspec.structs.fields(kind):
-            if field.required and field.name not in table:
-                fix = (
-                    "For example metric = 'mrr' and margin = 0.005."
-                    if name == "gate"
-                    else "For example metric = 'mrr'."
-                )
-                self._fail(f"{field.name} is missing", (name, index, None), fix)
-            choices = getattr(field.type, "__args__", ()) if "Literal" in str(field.type) else ()
-            if choices and field.name in table:
-                with self._at((name, index, field.name)):
-                    one_of(field.name, str(table[field.name]), choices)
-        try:
-            return msgspec.convert({**table, **lists}, kind)
-        except msgspec.ValidationError as error:
-            key = re.search(r"`\$\.(\w+)", str(error))
-            words = re.sub(r" - at .*", "", str(error))
-            self._fail(f"{key[1]}: {words}" if key else words, (name, index, key[1] if key else None))
+            for name in getattr(table, axis):
+                with self._at((*place[:2], axis)):
+                    one_of(axis, name, known)
+        families = dict.fromkeys(item.family for item in items if concerns(table, item))
+        if not families:
+            self._fail("concerns no result of this study", place)
+        refusals = [_unknown(metric, name) for name in families]
+        if all(refusals) and refusals[0] is not None:
+            self._fail(refusals[0].what, (*place[:2], key), refusals[0].fix)
 
     def _ignored(self) -> dict[str, str]:
-        audit = self._typed(self._content, "audit", dict, {})
+        audit = self._table(self._content, "audit", ("audit", 0, None))
         self._known_keys(audit, ("ignore",), ("audit", 0, None))
         try:
             entries = msgspec.convert(audit.get("ignore", []), list[_Ignored])
@@ -339,22 +288,30 @@ class _Reader:
 
     # ------------------------------------------------------------------ helpers
 
+    def _read(self, declared: Door, table: dict[str, Any], name: str, index: int) -> dict[str, Any]:
+        """The keys of a table, typed and within their bounds."""
+        self._known_keys(table, declared.fields, (name, index, None))
+        lists = {key for key, each in declared.fields.items() if isinstance(each, Option) and each.is_list}
+        given = {key: [each] if key in lists and not isinstance(each, list) else each for key, each in table.items()}
+        with self._at((name, index, None), {key: (name, index, key) for key in table}):
+            return declared.read(given)
+
     def _tables(self, name: str) -> list[dict[str, Any]]:
         tables = self._content.get(name, [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             self._fail(f"{name} is not a list of tables", (name, 0, None), f"Write [[{name}]], with two brackets.")
         return tables
 
+    def _table(self, around: Mapping[str, Any], name: str, place: Place) -> dict[str, Any]:
+        table = around.get(name, {})
+        if not isinstance(table, dict):
+            self._fail(f"{name} is not a table, but {table!r:.60}", place)
+        return table
+
     def _known_keys(self, table: Mapping[str, Any], known: Iterable[str], place: Place) -> None:
         for key in table:
-            with self._at((place[0], place[1], key)):
+            with self._at((*place[:2], key)):
                 one_of("key", key, known)
-
-    def _typed(self, table: Mapping[str, Any], key: str, kind: type, default: Any, place: Place = ("", 0, None)) -> Any:
-        value = table.get(key, default)
-        if type(value) is not kind:
-            self._fail(f"{key}: expected {_KINDS[kind]}, found {value!r:.60}", (place[0], place[1], key))
-        return value
 
     @contextmanager
     def _at(self, place: Place, places: Mapping[str, Place] | None = None) -> Iterator[None]:
@@ -372,5 +329,23 @@ class _Reader:
         raise StudyError(what, where=f"{self._path}, line {self._lines.of(*place)}", fix=fix) from None
 
 
-def _listed(names: Any) -> tuple[Any, ...]:
-    return tuple(names) if isinstance(names, list) else (names,)
+def _unknown(key: str, name: str) -> UnknownNameError | None:
+    """Why a metric cannot be one of a family's results, if so."""
+    from graphgauge.old.core.metric import find as find_old
+
+    try:
+        (find if doors(name) else find_old)(key.partition("[")[0], name)
+    except UnknownNameError as error:
+        return error
+    return None
+
+
+def _outputs(name: str, door: str) -> set[str]:
+    """The fields of a door that name files to write, or threads: a study sets these itself."""
+    if doors(name):
+        fields = door_of(name, door).fields.values()
+        return {each.name for each in fields if isinstance(each, Option) and each.is_output}
+    from graphgauge.old.core.family import family
+    from graphgauge.old.core.fields import Output
+
+    return {key for key, each in family(name).fields.items() if isinstance(each.kind, Output)} | {"threads"}

@@ -149,12 +149,9 @@ def _nearer(path: tuple[Any, ...], key: str, table: Mapping[str, Any], near: Tol
 
 
 def _close(old: Any, new: Any, tolerance: float) -> bool:
-    """Equal, and of one kind; floats may differ by rounding."""
-    numbers = isinstance(old, int | float) and isinstance(new, int | float)
-    if numbers and not isinstance(old, bool) and not isinstance(new, bool):
-        if isinstance(old, int) and isinstance(new, int):
-            return old == new
-        return bool(abs(old - new) <= tolerance * max(1.0, abs(old), abs(new)))
+    """Equal and of one kind; floats may differ by rounding."""
+    if isinstance(old, float) and isinstance(new, float):
+        return abs(old - new) <= tolerance * max(1.0, abs(old), abs(new))
     return type(old) is type(new) and bool(old == new)
 
 

@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -94,14 +93,12 @@ def why_outdated(item: Item, study: Study) -> str | None:
         return "new"
     try:
         content = read(path, ResultFile)
-        beside = {
-            side.name: hashlib.sha256(read_bytes(path.with_name(side.name))).hexdigest() for side in _sides(content)
-        }
+        sides = [(read_bytes(path.with_name(Path(side.name).name)), side.hash) for side in content.side_files]
     except InputError:
         return "its result is damaged"
     if content.status == "failed":
         return "it failed"
-    if any(beside[side.name] != side.hash for side in content.side_files):
+    if any(hashlib.sha256(side).hexdigest() != known for side, known in sides):
         return "its result is damaged"
     if content.receipt.get("versions", {}).get("graphgauge") != __version__:
         return "graphgauge has changed"
@@ -116,25 +113,36 @@ def why_outdated(item: Item, study: Study) -> str | None:
     return None if accepted == wanted else "findings are ignored now that were not"
 
 
-def _sides(content: ResultFile) -> list[Any]:
-    return [side for side in content.side_files if Path(side.name).name == side.name]
-
-
 def refuse_foreign(study: Study) -> None:
     """Refuse to overwrite what this study has not written, and no command that evaluates the same run."""
     results = study.results
-    for item in study.items:
-        path = item.path(results)
-        if path.is_dir() or (path.exists() and not _is_of(item, path)):
-            raise InputError("is no result of this run, and would be overwritten", where=str(path), fix=_FIX)
-    for name in (SUMMARY, GATES, *study.comparison_files):
-        path = results / name
-        if path.is_dir() or (path.exists() and not _schema(path).startswith("graphgauge/")):
-            raise InputError("was not written by a study, and would be overwritten", where=str(path), fix=_FIX)
+    own: dict[Path, Item | None] = {results / name: None for name in (SUMMARY, GATES, *study.comparison_files)}
+    for path, item in (own | {item.path(results): item for item in study.items}).items():
+        if path.exists() and not _is_of(item, path):
+            what = "was not written by a study" if item is None else "is no result of this run"
+            raise InputError(f"{what}, and would be overwritten", where=str(path), fix=_FIX)
     other = summary(results)
     if other is not None and other.name != study.name:
         what = f"has the outcome of another study, {other.name!r:.60}"
         raise InputError(what, where=str(results), fix="Give each study a results folder of its own.")
+
+
+def _is_of(item: Item | None, path: Path) -> bool:
+    """Whether a file is a result of the item's run, or of a study where there is none, or the damaged rest of one."""
+    if path.is_dir():
+        return False
+    try:
+        fields = read_json(path)
+    except InputError:
+        content = path.read_bytes()
+        return not content or b'"graphgauge/' in content
+    if not isinstance(fields, dict):
+        return False
+    if item is None:
+        return str(fields.get("schema")).startswith("graphgauge/")
+    run, named = item.request.run, fields.get("run")
+    names = {"method": run.method, "dataset": run.dataset, "seed": run.seed}
+    return is_result(fields) and isinstance(named, dict) and names.items() <= named.items()
 
 
 def summary(results: Path) -> StudyFile | None:
@@ -159,22 +167,3 @@ def forget(study: Study) -> None:
         path = study.results / name
         if not path.is_dir():
             path.unlink(missing_ok=True)
-
-
-def _is_of(item: Item, path: Path) -> bool:
-    """Whether a file is a result of the item's run, or the damaged rest of one."""
-    try:
-        fields = read_json(path)
-    except InputError:
-        return b"graphgauge/result/" in path.read_bytes() or path.stat().st_size == 0
-    run = item.request.run
-    named = {"method": run.method, "dataset": run.dataset, "seed": run.seed}
-    return is_result(fields) and isinstance(fields.get("run"), dict) and named.items() <= fields["run"].items()
-
-
-def _schema(path: Path) -> str:
-    try:
-        fields = read_json(path)
-    except InputError:
-        return "graphgauge/" if b'"graphgauge/' in path.read_bytes()[:200] else ""
-    return str(fields.get("schema")) if isinstance(fields, dict) else ""
