@@ -333,13 +333,6 @@ def test_a_function_of_a_query_is_asked_for_those_that_are_read() -> None:
     assert asked == [3, 1]
     ragged = Queries.from_scores(right, wrong)
     assert facts(evaluate(found)) == facts(evaluate(ragged))
-    several = Queries.from_function(30, lambda number: ([right[number], 2], wrong[number]), several=True)
-    columns = [
-        np.concatenate([[right[row], 2, *others] for row, others in enumerate(wrong)]),
-        np.concatenate([[1, 1, *np.zeros(len(others))] for others in wrong]),
-        np.repeat(np.arange(30), [2 + len(others) for others in wrong]),
-    ]
-    assert facts(evaluate(several, metrics=KEYS)) == facts(evaluate(Queries.from_lists(*columns), metrics=KEYS))
     for answer, words in (
         (lambda _: 3, "returned int for query 0"),
         (lambda _: ([1.0], [0.5]), "the score of the right answer"),

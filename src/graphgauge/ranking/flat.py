@@ -1,8 +1,8 @@
-"""Queries with any number of positives: flat lists of candidates, or scores that a function returns query by query."""
+"""Queries with any number of positives: flat lists of candidates, each with a score and a label."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from graphgauge import _core
 from graphgauge.core.arrays import as_labels, as_numeric, refuse_nan, require_shape
-from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.options import nan_policy, whole_number
+from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.options import nan_policy
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.ranking.counting import exact, working_dtype
@@ -247,88 +247,3 @@ def count_lists(scores: AnyArray, grades: AnyArray, begin: Ints, size: Ints) -> 
         values = values[np.lexsort((-values, np.cumsum(new)))]
     runs = ahead[start], tied[start] - positives, positives
     return Counts.from_runs(query[start], runs, size, relevant, grades=values if graded else None)
-
-
-# ---- scores that a function returns
-
-
-def from_function(
-    n: int,
-    score_query: Callable[[int], Any],
-    *,
-    several: bool = False,
-    groups: Mapping[str, Any] | None = None,
-    cluster: Any = None,
-    weights: Any = None,
-    ids: Any = None,
-) -> Queries:
-    """Scores that a function returns query by query: for adaptive runs that score only the queries they read.
-
-    Parameters
-    ----------
-    n
-        The number of queries.
-    score_query
-        A function of a query's number, 0 … n − 1, that returns the score of its right answer and an array of those of
-        the wrong ones.
-    several
-        Whether queries may have several right answers, whose scores are then an array.
-    groups, cluster, weights, ids
-        As in `from_scores`.
-
-    Returns
-    -------
-    Queries
-        For `evaluate` and `evaluate_until`.
-
-    Examples
-    --------
-    >>> from graphgauge import ranking
-    >>> queries = ranking.Queries.from_function(2, lambda number: (0.5, [0.1, 0.7 * number]))
-    >>> ranking.evaluate(queries)["mrr"].value
-    0.75
-    """
-    if not callable(score_query):
-        raise OptionError(f"score_query must be a function, not {score_query!r:.60}")
-    count = whole_number("n", n, 1)
-    labels = Labels.given(count, ids=ids, groups=groups, cluster=cluster, weights=weights)
-    return AskedQueries(count, score_query, labels, several)
-
-
-class AskedQueries(Queries):
-    """Scores that a function of a query's number returns: those of its right answers, and those of the wrong ones."""
-
-    # A function is asked for no more queries than are needed.
-    block_work = 1 << 10
-
-    def __init__(self, count: int, score_query: Callable[[int], Any], labels: Labels, lists: bool) -> None:
-        self.n, self._ask, self.labels, self._lists = count, score_query, labels, lists
-
-    def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
-        asked = [self._scores(row) for row in self.rows(rows).tolist()]
-        scores = np.concatenate([np.zeros(0), *(part for pair in asked for part in pair)])
-        size = np.array([len(part) for pair in asked for part in pair], np.int64).reshape(-1, 2)
-        right = np.repeat(np.tile([1, 0], len(asked)), size.reshape(-1))
-        total = size.sum(axis=1)
-        counts = count_lists(scores, right, np.cumsum(total) - total, total)
-        lowest = int(np.count_nonzero(np.isneginf(scores) & (right == 0)))
-        return replace(counts, met=Met(lowest=lowest), lists=self._lists), None
-
-    def _scores(self, row: int) -> tuple[AnyArray, AnyArray]:
-        try:
-            pair = self._ask(row)
-        except (Exception, SystemExit) as error:
-            what = " ".join(f"{type(error).__name__}: {error}".split())
-            raise InputError(f"the function failed for query {row} ({what:.200})", where="score_query") from error
-        if not isinstance(pair, tuple) or len(pair) != 2:
-            fix = "It returns the scores of the right answers and those of the wrong ones."
-            raise InputError(f"returned {type(pair).__name__} for query {row}", where="score_query", fix=fix)
-        # Copies, because a function may fill the same arrays again for the next query.
-        right, others = (np.array(as_numeric(part, f"score_query({row})"), np.float64) for part in pair)
-        if right.ndim != int(self._lists) or others.ndim != 1 or not right.size:
-            wanted = "a flat array of right answers" if self._lists else "the score of the right answer"
-            what = f"returned shapes {right.shape} and {others.shape} for query {row}"
-            raise InputError(what, where="score_query", fix=f"It returns {wanted}, and a flat array of others.")
-        if np.isnan(right).any() or np.isnan(others).any():
-            raise InputError(f"returned NaN for query {row}", where="score_query", fix="Repair the model.")
-        return np.atleast_1d(right), others

@@ -70,14 +70,14 @@ class Queries(ABC):
     if TYPE_CHECKING:
         from_scores = staticmethod(scores.from_scores)
         from_lists = staticmethod(flat.from_lists)
-        from_function = staticmethod(flat.from_function)
+        from_function = staticmethod(scores.from_function)
         from_embeddings = staticmethod(entities.from_embeddings)
         from_triples = staticmethod(triples.from_triples)
         from_topk = staticmethod(topk.from_topk)
     else:
         from_scores = _Source("scores")
         from_lists = _Source("flat")
-        from_function = _Source("flat")
+        from_function = _Source("scores")
         from_embeddings = _Source("entities")
         from_triples = _Source("triples")
         from_topk = _Source("topk")
