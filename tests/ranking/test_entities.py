@@ -10,7 +10,7 @@ import torch
 from scipy import sparse
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.ranking import device
+from graphgauge.ranking.counting import device_counts
 from graphgauge.ranking.counts import Counts
 from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.queries import Queries
@@ -111,7 +111,7 @@ def test_sets_of_answers_are_the_flat_form(
     np.save(tmp_path / "scores.npy", scores)
     if form == "device":
         # Tensors of the host are counted as those of a device are.
-        for name in ("scorers.is_cuda",):
+        for name in ("scorers.is_cuda", "counting.is_cuda"):
             monkeypatch.setattr(f"graphgauge.ranking.{name}", lambda value: isinstance(value, torch.Tensor))
     given: dict[str, Any] = {
         "function": {"queries": queries, "entities": entities, "score": lambda q, e: q @ e.T},
@@ -270,10 +270,10 @@ def test_tensors_are_counted_where_they_are() -> None:
             (np.isneginf(neg) & there).sum(1),
             there.sum(1),
         ]
-        found = device.rank_counts(torch.as_tensor(pos), torch.as_tensor(neg), use)
+        found = device_counts(torch.as_tensor(pos), torch.as_tensor(neg), use)
         assert [column.tolist() for column in found] == [column.tolist() for column in wanted]
     with pytest.raises(InputError, match=r"2\*\*53"):
-        device.rank_counts(torch.tensor([2**60]), torch.tensor([[1.0]]))
+        device_counts(torch.tensor([2**60]), torch.tensor([[1.0]]))
 
 
 @pytest.mark.parametrize(

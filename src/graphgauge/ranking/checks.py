@@ -13,10 +13,10 @@ from graphgauge.core.finding import check
 from graphgauge.core.result import Result
 from graphgauge.core.types import AnyArray, Mask
 from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.edges import Edges
-from graphgauge.ranking.numbers import mrr
+from graphgauge.ranking.evaluate import mrr
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.samples import Ranks
+from graphgauge.ranking.sets import Edges
 
 Evidence = dict[str, Any] | None
 # Below these shares of queries a fault does not change a number printed with three digits.

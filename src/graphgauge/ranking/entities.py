@@ -13,9 +13,8 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.metric import Metric
 from graphgauge.ranking.beyond import Catalog, Recommended
-from graphgauge.ranking.counts import Counts, Met
+from graphgauge.ranking.counts import Counts, Labels, Met
 from graphgauge.ranking.evaluate import evaluate
-from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.queries import Queries, Rows
 from graphgauge.ranking.scorers import FunctionOf, Matrix, Scorer, Task, Tasks
 from graphgauge.ranking.sets import Numbering, Sets, is_one_each
@@ -120,7 +119,7 @@ def scorer_of(queries: Any, entities: Any, scores: Any, score: str | Callable[[A
         raise OptionError("nothing to rank", fix="Pass embeddings as queries and entities, or scores=matrix.")
     if callable(score):
         return FunctionOf(queries, entities, score)
-    from graphgauge.ranking.exact import Embeddings
+    from graphgauge.ranking.scorers import Embeddings
 
     return Embeddings(queries, entities, score)
 

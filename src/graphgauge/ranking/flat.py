@@ -15,8 +15,7 @@ from graphgauge.core.options import nan_policy
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.ranking.counting import exact, working_dtype
-from graphgauge.ranking.counts import Counts, Met, stretches
-from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.counts import Counts, Labels, Met, stretches
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import Queries, Rows
 from graphgauge.ranking.scores import FIX_NAN, MINUS_INF

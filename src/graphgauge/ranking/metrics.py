@@ -21,9 +21,8 @@ from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
 from graphgauge.ranking import beyond as beyond
 from graphgauge.ranking import errors, pooled
-from graphgauge.ranking.lists import Lists
 from graphgauge.ranking.pooled import Pooled
-from graphgauge.ranking.samples import AT_ENDS, Ranks
+from graphgauge.ranking.samples import AT_ENDS, Lists, Ranks
 
 LAWS: dict[str, bool | Exempt] = {
     "permutation": True,

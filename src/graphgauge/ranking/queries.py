@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphgauge.core.types import Ints, Mask
-from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.counts import Counts, Labels
 
 if TYPE_CHECKING:
     from graphgauge.ranking import entities, flat, scores, topk, triples

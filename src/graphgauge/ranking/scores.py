@@ -19,9 +19,8 @@ from graphgauge.core.arrays import as_numeric, is_cuda, refuse_nan, require_shap
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.ranking.counting import RowCounts, exact, is_read_directly, levels, row_counts, working_dtype
-from graphgauge.ranking.counts import POOL, Counts, Met, stretches
-from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.counting import exact, is_read_directly, levels, row_counts, working_dtype
+from graphgauge.ranking.counts import POOL, Counts, Labels, Met, stretches
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import Queries, Rows
 from graphgauge.ranking.sets import checked_offsets
@@ -112,7 +111,8 @@ def from_scores(
         neg_scores, offsets = neg_scores
     elif _is_ragged(neg_scores):
         neg_scores, offsets = _joined(neg_scores, len(pos))
-    neg = neg_scores if is_cuda(neg_scores) else as_numeric(neg_scores, "neg_scores", ragged=_RAGGED)
+    on_device = offsets is None and is_cuda(neg_scores)
+    neg = neg_scores if on_device else as_numeric(neg_scores, "neg_scores", ragged=_RAGGED)
     labels = Labels.given(len(pos), ids=ids, groups=groups, cluster=cluster, weights=weights)
     pool = offsets is None and neg.ndim == 1 and drawn is None
     if mask is not None and (pool or offsets is not None):
@@ -184,9 +184,9 @@ class ScoreQueries(Queries):
 
     def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
         part = self._part(rows)
-        counts = part._row_counts()
-        forget(part.neg)
         pos = as_numeric(part.pos, "pos_scores")
+        counts = row_counts(pos, part.neg, part.offsets, part.mask)
+        forget(part.neg)
         unscored = pos != pos
         if self.nan == "raise" and (unscored.any() or counts.missing.any()):
             self._refuse_nan()
@@ -238,13 +238,6 @@ class ScoreQueries(Queries):
             together = isinstance(rows, slice) and rows.step in (None, 1) and len(numbers) > 0
             neg = self.neg[starts[0] : ends[-1]] if together else self.neg[stretches(starts, ends - starts)]
         return ScoreQueries(self.pos[rows], neg, offsets, mask, Labels(), self.minus_inf, self.nan, None)
-
-    def _row_counts(self) -> RowCounts:
-        if is_cuda(self.neg):
-            from graphgauge.ranking import device
-
-            return RowCounts(*device.rank_counts(self.pos, self.neg.detach(), self.mask))
-        return row_counts(as_numeric(self.pos, "pos_scores"), self.neg, self.offsets, self.mask)
 
     def _refuse_nan(self) -> None:
         """Raise the error that says how many scores are NaN, and the index of the first."""

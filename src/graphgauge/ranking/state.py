@@ -21,9 +21,8 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.core.result import Result
 from graphgauge.core.types import Floats, Ints
-from graphgauge.ranking.counts import Counts, Met, arrays_of
+from graphgauge.ranking.counts import Counts, Labels, Met, arrays_of
 from graphgauge.ranking.evaluate import evaluate, queries_of
-from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import CountedQueries, Queries
 from graphgauge.ranking.scores import MINUS_INF, PoolQueries

@@ -11,13 +11,11 @@ import numpy as np
 from graphgauge.core.arrays import Ints, Mask, as_numeric, is_tensor, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
-from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.edges import Edges, TripleNames, dense, triples_of
+from graphgauge.ranking.counts import Counts, Labels
 from graphgauge.ranking.entities import EntityQueries
-from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.queries import Queries, Rows
 from graphgauge.ranking.scorers import FunctionOf, Scorer, Task
-from graphgauge.ranking.sets import Sets
+from graphgauge.ranking.sets import Edges, Sets, TripleNames, dense, triples_of
 
 SIDES = ("head", "tail")
 # How embeddings of entities and relations are scored: the distances are those of TransE.
@@ -196,7 +194,7 @@ def _of_embeddings(
     model: tuple[Any, ...], score: str | None, rows: Ints, entities: int | None
 ) -> tuple[int, Callable[[str], Scorer]]:
     """DistMult and TransE: a query is an embedding too, and is compared with those of all entities."""
-    from graphgauge.ranking.exact import Embeddings
+    from graphgauge.ranking.scorers import Embeddings
 
     if len(model) != 2:
         raise OptionError(f"expected embeddings of entities and relations, found {len(model)} parts", fix=_MODEL)
