@@ -14,6 +14,7 @@ from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.options import nan_policy
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Ints, Mask
+from graphgauge.ranking.cells import runs_of, stretches_of
 from graphgauge.ranking.counting import exact, working_dtype
 from graphgauge.ranking.counts import Counts, Labels, Met, stretches
 from graphgauge.ranking.pooled import Pooled
@@ -104,7 +105,7 @@ class Places:
     @classmethod
     def of(cls, ids: AnyArray) -> Places:
         """Where the rows of each id are; if they are adjacent, only the ends of these stretches are sorted."""
-        start = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])[: len(ids)])
+        start = stretches_of(ids)
         names, first, code = np.unique(ids[start], return_index=True, return_inverse=True)
         size = np.diff(np.append(start, len(ids)))
         if len(names) == len(start):
@@ -236,13 +237,10 @@ def count_lists(scores: AnyArray, grades: AnyArray, begin: Ints, size: Ints) -> 
     spans = (np.require(each, np.int64, ("C", "A")) for each in (begin, size, positive))
     place, ahead, tied = _core.list_places(whole, *spans, ends, threads_for(scores.size))
     query = np.repeat(np.arange(len(size)), relevant)
-    new = np.ones(len(query), bool)
-    new[1:] = (query[1:] != query[:-1]) | (ahead[1:] != ahead[:-1])
-    start = np.flatnonzero(new)
-    positives = np.diff(np.append(start, len(query)))
+    run, start, positives, _ = runs_of(query, ahead)
     values = grades[place].astype(np.float64)
     graded = bool((values != 1).any())
     if graded:
-        values = values[np.lexsort((-values, np.cumsum(new)))]
+        values = values[np.lexsort((-values, run))]
     runs = ahead[start], tied[start] - positives, positives
     return Counts.from_runs(query[start], runs, size, relevant, grades=values if graded else None)

@@ -32,6 +32,8 @@ from graphgauge.core.arrays import (
 from graphgauge.core.errors import InputError
 from graphgauge.ranking.cells import distinct
 
+# The query and the entity of each pair.
+Pairs = tuple[Ints, Ints]
 _LISTS = "Pass a list with the entities of each, pairs (n, 2), (values, offsets), a sparse or a boolean matrix."
 
 
@@ -54,10 +56,10 @@ class Numbering:
         numbers = numbers_of(values, self.names, where, f"names= of all {_plural(self.entity)} in order")
         return _below(numbers, self.entities, where, self.entity)
 
-    def of_queries(self, values: Any, where: str) -> Ints:
-        """The numbers of queries, which may be given by id."""
-        numbers = numbers_of(values, self.ids, where, f"ids= of all {_plural(self.query)} in order")
-        return _below(numbers, self.queries, where, self.query)
+    def pairs(self, columns: Sequence[Any], where: str) -> Pairs:
+        """The numbers of queries and of entities, which may be given by id and by name."""
+        queries = numbers_of(columns[0], self.ids, where, f"ids= of all {_plural(self.query)} in order")
+        return _below(queries, self.queries, where, self.query), self.of_entities(columns[1], where)
 
 
 def numbers_of(values: Any, names: AnyArray | None, where: str, needed: str) -> Ints:
@@ -110,19 +112,9 @@ class Sets:
         """Sets in any form of input; None is the empty set for every query."""
         if isinstance(given, Sets):
             return given
-        if given is None:
-            return cls(np.empty(0, np.int64), np.zeros(of.queries + 1, np.int64), of.entities or 0)
-        if hasattr(given, "tocsr"):
-            return cls._from_sparse(given, of, where)
-        if isinstance(given, Mapping):
-            return cls._from_mapping(given, of, where)
-        if hasattr(given, "columns") and not is_tensor(given):
-            return cls._from_columns(frame_columns(given, where), of, where)
-        if isinstance(given, tuple):
-            return cls._from_offsets(given, of, where)
-        if isinstance(given, list) and not _is_flat(given):
-            return cls._from_list(given, of, where)
-        return cls._from_array(given, of, where)
+        query, entity = _pairs(given, of, where)
+        width = given.shape[1] if _is_matrix(given) else of.entities
+        return cls.from_pairs(query, entity, of.queries, width)
 
     @classmethod
     def from_pairs(cls, query: Ints, entity: Ints, queries: int, entities: int | None = None) -> Sets:
@@ -133,86 +125,6 @@ class Sets:
         if (keys[1:] <= keys[:-1]).any():
             query, entity = np.divmod(sorted_unique(keys), span)
         return cls(entity, np.append(0, np.cumsum(np.bincount(query, minlength=queries))), entities)
-
-    @classmethod
-    def _from_sparse(cls, given: Any, of: Numbering, where: str) -> Sets:
-        require_shape(given, (of.queries, of.entities), where, f"One row per {of.query}, one column per {of.entity}.")
-        pairs = given.tocoo()
-        data = np.asarray(pairs.data)
-        below = np.flatnonzero(data < 0)
-        if below.size:
-            place = f"({pairs.row[below[0]]}, {pairs.col[below[0]]})"
-            what = f"{len(below)} entries are below 0, the first at {place}"
-            raise InputError(what, where=where, fix=f"Keep what counts as right: {where} > 0.")
-        there = data > 0
-        row, column = (np.asarray(each)[there].astype(np.int64) for each in (pairs.row, pairs.col))
-        return cls.from_pairs(row, column, *given.shape)
-
-    @classmethod
-    def _from_mapping(cls, given: Mapping[Any, Any], of: Numbering, where: str) -> Sets:
-        keys = list(given)
-        parts = [
-            [key for key, grade in part.items() if grade > 0] if isinstance(part, Mapping) else list(part)
-            for part in given.values()
-        ]
-        query = of.of_queries(keys, where)
-        entity = of.of_entities([each for part in parts for each in part], where)
-        return cls.from_pairs(np.repeat(query, [len(part) for part in parts]), entity, of.queries, of.entities)
-
-    @classmethod
-    def _from_columns(cls, columns: Any, of: Numbering, where: str) -> Sets:
-        query, entity = of.of_queries(columns[0], where), of.of_entities(columns[1], where)
-        return cls.from_pairs(query, entity, of.queries, of.entities)
-
-    @classmethod
-    def _from_offsets(cls, given: tuple[Any, ...], of: Numbering, where: str) -> Sets:
-        if len(given) != 2:
-            raise InputError(f"expected (values, offsets), found {len(given)} parts", where=where, fix=_LISTS)
-        values = of.of_entities(given[0], where)
-        require_shape(values, (None,), where, f"Pass the entities of every {of.query} in one flat array.")
-        offsets = checked_offsets(given[1], of.queries, len(values), where)
-        return cls.from_pairs(np.repeat(np.arange(of.queries), np.diff(offsets)), values, of.queries, of.entities)
-
-    @classmethod
-    def _from_list(cls, given: list[Any], of: Numbering, where: str) -> Sets:
-        if given and all(isinstance(each, list | tuple) and len(each) == 2 for each in given):
-            raise _ambiguous(f"{len(given)} lists of two", f"np.array({where})", f"[set(each) for each in {where}]", of)
-        if len(given) != of.queries:
-            raise InputError(f"found {len(given)} sets for {of.queries}", where=where, fix=f"One per {of.query}.")
-        parts = []
-        for number, each in enumerate(given):
-            place = f"{where}[{number}]"
-            if not isinstance(each, Iterable) or isinstance(each, str):
-                raise InputError(f"found {each!r:.40} where a set is expected", where=place, fix=_LISTS)
-            part = of.of_entities(sorted(each) if isinstance(each, set | frozenset) else each, place)
-            require_shape(part, (None,), place, _LISTS)
-            parts.append(part)
-        values = np.concatenate([np.empty(0, np.int64), *parts])
-        rows = np.repeat(np.arange(of.queries), [len(part) for part in parts])
-        return cls.from_pairs(rows, values, of.queries, of.entities)
-
-    @classmethod
-    def _from_array(cls, given: Any, of: Numbering, where: str) -> Sets:
-        array = np.asarray(on_host(given, where))
-        if array.dtype == np.bool_:
-            require_shape(array, (of.queries, of.entities), where, f"One row per {of.query}, one column per entity.")
-            row, column = np.nonzero(array)
-            return cls.from_pairs(row, column, *array.shape)
-        if array.ndim == 1:
-            numbers = of.of_entities(array, where)
-            require_shape(numbers, (of.queries,), where, f"One number per {of.query}. {_LISTS}")
-            return cls.from_pairs(np.arange(of.queries), numbers, of.queries, of.entities)
-        if array.ndim == 2 and array.shape[1] == 2:
-            if len(array) == of.queries:
-                pairs = f"scipy.sparse.coo_array((np.ones(len({where})), {where}.T), ({of.queries}, {of.entities}))"
-                raise _ambiguous(f"an array {array.shape}", pairs, f"list({where})", of)
-            return cls._from_columns(array.T, of, where)
-        what = f"found an array of shape {array.shape}"
-        fix = f"For the entities of each {of.query} write list({where})."
-        if array.ndim == 2 and array.size and array.dtype.kind in "iuf" and set(np.unique(array)) <= {0, 1}:
-            what = f"a matrix {array.shape} of 0 and 1, where {of.entity} numbers are expected"
-            fix = f"Pass it as booleans: {where} != 0."
-        raise InputError(what, where=where, fix=f"{fix} {_LISTS}")
 
     # ---- what is in them
 
@@ -256,6 +168,95 @@ class Sets:
             first, more = int(np.argmax(both)), int(np.count_nonzero(both)) - 1
             said = what.format(entity=self.values[first], row=self.rows[first])
             raise InputError(said + (f", and {more} others" if more else ""), where=where, fix=fix)
+
+
+# ---- each form of input as pairs of a query and an entity
+
+
+def _is_matrix(given: Any) -> bool:
+    """Whether sets are a matrix with a column per entity: sparse, or booleans."""
+    return hasattr(given, "tocsr") or str(getattr(given, "dtype", "")).removeprefix("torch.") == "bool"
+
+
+def _pairs(given: Any, of: Numbering, where: str) -> Pairs:
+    if given is None:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    if _is_matrix(given):
+        require_shape(given, (of.queries, of.entities), where, f"One row per {of.query}, one column per {of.entity}.")
+        return _of_sparse(given, where) if hasattr(given, "tocsr") else np.nonzero(np.asarray(on_host(given, where)))
+    if isinstance(given, Mapping):
+        return _of_mapping(given, of, where)
+    if hasattr(given, "columns") and not is_tensor(given):
+        return of.pairs(frame_columns(given, where), where)
+    if isinstance(given, tuple):
+        return _of_offsets(given, of, where)
+    if isinstance(given, list) and not _is_flat(given):
+        return _of_list(given, of, where)
+    return _of_array(np.asarray(on_host(given, where)), of, where)
+
+
+def _of_sparse(given: Any, where: str) -> Pairs:
+    pairs = given.tocoo()
+    data = np.asarray(pairs.data)
+    below = np.flatnonzero(data < 0)
+    if below.size:
+        place = f"({pairs.row[below[0]]}, {pairs.col[below[0]]})"
+        what = f"{len(below)} entries are below 0, the first at {place}"
+        raise InputError(what, where=where, fix=f"Keep what counts as right: {where} > 0.")
+    row, column = (np.asarray(each)[data > 0].astype(np.int64) for each in (pairs.row, pairs.col))
+    return row, column
+
+
+def _of_mapping(given: Mapping[Any, Any], of: Numbering, where: str) -> Pairs:
+    parts = [
+        [key for key, grade in part.items() if grade > 0] if isinstance(part, Mapping) else list(part)
+        for part in given.values()
+    ]
+    query, entity = of.pairs((list(given), [each for part in parts for each in part]), where)
+    return np.repeat(query, [len(part) for part in parts]), entity
+
+
+def _of_offsets(given: tuple[Any, ...], of: Numbering, where: str) -> Pairs:
+    if len(given) != 2:
+        raise InputError(f"expected (values, offsets), found {len(given)} parts", where=where, fix=_LISTS)
+    values = of.of_entities(given[0], where)
+    require_shape(values, (None,), where, f"Pass the entities of every {of.query} in one flat array.")
+    return np.repeat(np.arange(of.queries), np.diff(checked_offsets(given[1], of.queries, len(values), where))), values
+
+
+def _of_list(given: list[Any], of: Numbering, where: str) -> Pairs:
+    if given and all(isinstance(each, list | tuple) and len(each) == 2 for each in given):
+        raise _ambiguous(f"{len(given)} lists of two", f"np.array({where})", f"[set(each) for each in {where}]", of)
+    if len(given) != of.queries:
+        raise InputError(f"found {len(given)} sets for {of.queries}", where=where, fix=f"One per {of.query}.")
+    parts = []
+    for number, each in enumerate(given):
+        place = f"{where}[{number}]"
+        if not isinstance(each, Iterable) or isinstance(each, str):
+            raise InputError(f"found {each!r:.40} where a set is expected", where=place, fix=_LISTS)
+        part = of.of_entities(sorted(each) if isinstance(each, set | frozenset) else each, place)
+        require_shape(part, (None,), place, _LISTS)
+        parts.append(part)
+    rows = np.repeat(np.arange(of.queries), [len(part) for part in parts])
+    return rows, np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def _of_array(array: AnyArray, of: Numbering, where: str) -> Pairs:
+    if array.ndim == 1:
+        numbers = of.of_entities(array, where)
+        require_shape(numbers, (of.queries,), where, f"One number per {of.query}. {_LISTS}")
+        return np.arange(of.queries), numbers
+    if array.ndim == 2 and array.shape[1] == 2:
+        if len(array) == of.queries:
+            pairs = f"scipy.sparse.coo_array((np.ones(len({where})), {where}.T), ({of.queries}, {of.entities}))"
+            raise _ambiguous(f"an array {array.shape}", pairs, f"list({where})", of)
+        return of.pairs(array.T, where)
+    what = f"found an array of shape {array.shape}"
+    fix = f"For the entities of each {of.query} write list({where})."
+    if array.ndim == 2 and array.size and array.dtype.kind in "iuf" and set(np.unique(array)) <= {0, 1}:
+        what = f"a matrix {array.shape} of 0 and 1, where {of.entity} numbers are expected"
+        fix = f"Pass it as booleans: {where} != 0."
+    raise InputError(what, where=where, fix=f"{fix} {_LISTS}")
 
 
 def is_one_each(targets: Any) -> bool:
