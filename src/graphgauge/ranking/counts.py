@@ -153,6 +153,8 @@ def _weights(weights: Any, where: str) -> Floats:
 _KINDS: dict[str, Callable[[Any, str], AnyArray]] = {"ids": as_labels, "cluster": _clusters, "weights": _weights}
 
 
+# Queries without ids are kept one by one up to this many, and beyond it as cells of those that count the same.
+SINGLE = 1 << 24
 # How `Counts.negatives` describes one pool that all positives share.
 POOL = "one pool for all positives, which therefore err together"
 Whole = NDArray[np.integer[Any]]

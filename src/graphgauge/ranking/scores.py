@@ -187,6 +187,7 @@ class ScoreQueries(Queries):
         pos = as_numeric(part.pos, "pos_scores")
         counts = row_counts(pos, part.neg, part.offsets, part.mask)
         forget(part.neg)
+        forget(part.pos)
         unscored = pos != pos
         if self.nan == "raise" and (unscored.any() or counts.missing.any()):
             self._refuse_nan()
