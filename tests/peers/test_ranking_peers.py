@@ -512,6 +512,63 @@ def test_torchmetrics_pools_alike_between_0_and_1(pos: np.ndarray, neg: np.ndarr
         assert torchmetrics_pooled(pos, neg, metric) == pytest.approx([ours(pos, neg)] * 2, rel=1e-5)
 
 
+def draw_run(seed: int) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
+    """A run and its judgements, as TREC has them: graded, some right documents not found, some found not judged."""
+    draw = np.random.default_rng(seed)
+    run, judged = {}, {}
+    for query in range(30):
+        documents = draw.permutation(60)
+        found = documents[: draw.integers(12, 40)]
+        run[f"q{query}"] = {
+            f"d{each}": float(score) for each, score in zip(found, draw.random(len(found)), strict=True)
+        }
+        right = draw.choice(documents, draw.integers(1, 15), replace=False)
+        judged[f"q{query}"] = {f"d{each}": int(draw.integers(1, 4)) for each in right}
+    return run, judged
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ranx_and_ir_measures_agree_on_runs(seed: int) -> None:
+    run, judged = draw_run(seed)
+    ours = ranking.evaluate(Queries.from_topk(run, judged), k=[5, 10, 60], metrics="all")
+    ranx = peer("ranx")
+    names = {
+        "mrr_first@60": "mrr",
+        "map@60": "map",
+        **{f"{ours}@{k}": f"{theirs}@{k}" for k in (5, 10) for ours, theirs in _RANX.items()},
+    }
+    found = ranx.evaluate(ranx.Qrels(judged), ranx.Run(run), list(names.values()))
+    for key, name in names.items():
+        assert ours[key].value == pytest.approx(found[name], rel=1e-12, abs=1e-12), key
+    measures = peer("ir_measures")
+    asked = {
+        key.replace("{k}", str(k)): name.replace("{k}", str(k)) for k in (5, 10) for key, name in _MEASURES.items()
+    }
+    parsed = {key: measures.parse_measure(name) for key, name in asked.items()}
+    found = measures.calc_aggregate(list(parsed.values()), judged, run)
+    for key, measure in parsed.items():
+        assert ours[key].value == pytest.approx(found[measure], rel=1e-12, abs=1e-12), key
+
+
+_RANX = {
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "f1",
+    "hit_ratio": "hit_rate",
+    "ndcg": "ndcg",
+    "ndcg_exp": "ndcg_burges",
+}
+_MEASURES = {
+    "precision@{k}": "P@{k}",
+    "recall@{k}": "R@{k}",
+    "ndcg@{k}": "nDCG@{k}",
+    "hit_ratio@{k}": "Success@{k}",
+    "mrr_first@{k}": "RR@{k}",
+    "mrr_first@60": "RR",
+    "map@60": "AP",
+}
+
+
 # ------------------------------------------------------------------------------------- the table of where they do not
 
 Names = Mapping[str, Any]
