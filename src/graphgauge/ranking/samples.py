@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -42,6 +42,21 @@ class Sample:
     cluster: Ints | None = None
     over: str = "queries"
     unit: str = "query"
+    _others: dict[str, Any] = field(default_factory=dict, init=False)
+    # What is computed once for all tie rules.
+    _of_any_rule: ClassVar[tuple[str, ...]] = ("n", "mass", "most", "clusters")
+
+    def under(self, ties: str) -> Self:
+        """The same items under another tie rule; made once, so that metrics share what it computes."""
+        if ties == self.ties:
+            return self
+        if ties not in self._others:
+            other = replace(self, ties=ties)
+            other._others[self.ties] = self
+            other.__dict__.update({name: self.__dict__[name] for name in self._of_any_rule if name in self.__dict__})
+            self._others[ties] = other
+        found: Self = self._others[ties]
+        return found
 
     @cached_property
     def n(self) -> Ints:
@@ -151,7 +166,7 @@ class Ranks(Sample):
     equal: Ints
     candidates: Ints
     shared: bool = False
-    _others: dict[str, Ranks] = field(default_factory=dict)
+    _of_any_rule = (*Sample._of_any_rule, "lengths", "fewest_candidates", "mean_candidates")
 
     @classmethod
     def of(cls, counts: Counts, ties: str = "realistic", axis: str | None = None) -> Ranks:
@@ -194,17 +209,6 @@ class Ranks(Sample):
             candidates=(counts.candidates - counts.relevant + 1)[query].astype(np.int64),
             shared=counts.pooled,
         )
-
-    def under(self, ties: str) -> Ranks:
-        """The same positives under another tie rule; made once, so that metrics share what it computes."""
-        if ties == self.ties:
-            return self
-        if ties not in self._others:
-            other = replace(self, ties=ties, _others={self.ties: self})
-            kept = ("n", "mass", "most", "clusters", "lengths", "fewest_candidates", "mean_candidates")
-            other.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
-            self._others[ties] = other
-        return self._others[ties]
 
     def alike(self, greater: Any, equal: Any, candidates: Any) -> Ranks:
         """Other positives, one of each, under the same rule: to ask what a rank is worth."""
@@ -330,9 +334,6 @@ class Lists(Sample):
             over="queries" if labels.cluster is None else "clusters",
             counts=counts,
         )
-
-    def under(self, ties: str) -> Lists:
-        return replace(self, ties=ties)
 
     @property
     def relevant(self) -> Whole:
