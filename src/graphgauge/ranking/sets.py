@@ -183,7 +183,7 @@ def _pairs(given: Any, of: Numbering, where: str) -> Pairs:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     if _is_matrix(given):
         require_shape(given, (of.queries, of.entities), where, f"One row per {of.query}, one column per {of.entity}.")
-        return _of_sparse(given, where) if hasattr(given, "tocsr") else np.nonzero(np.asarray(on_host(given, where)))
+        return _of_sparse(given, where) if hasattr(given, "tocsr") else _of_mask(np.asarray(on_host(given, where)))
     if isinstance(given, Mapping):
         return _of_mapping(given, of, where)
     if hasattr(given, "columns") and not is_tensor(given):
@@ -205,6 +205,11 @@ def _of_sparse(given: Any, where: str) -> Pairs:
         raise InputError(what, where=where, fix=f"Keep what counts as right: {where} > 0.")
     row, column = (np.asarray(each)[data > 0].astype(np.int64) for each in (pairs.row, pairs.col))
     return row, column
+
+
+def _of_mask(given: AnyArray) -> Pairs:
+    query, entity = np.nonzero(given)
+    return query, entity
 
 
 def _of_mapping(given: Mapping[Any, Any], of: Numbering, where: str) -> Pairs:
@@ -250,7 +255,7 @@ def _of_array(array: AnyArray, of: Numbering, where: str) -> Pairs:
         if len(array) == of.queries:
             pairs = f"scipy.sparse.coo_array((np.ones(len({where})), {where}.T), ({of.queries}, {of.entities}))"
             raise _ambiguous(f"an array {array.shape}", pairs, f"list({where})", of)
-        return of.pairs(array.T, where)
+        return of.pairs(list(array.T), where)
     what = f"found an array of shape {array.shape}"
     fix = f"For the entities of each {of.query} write list({where})."
     if array.ndim == 2 and array.size and array.dtype.kind in "iuf" and set(np.unique(array)) <= {0, 1}:
