@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge import ranking
-from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.counts import Counts, Labels
 
 WIDTHS = (0.02, 0.01, 0.005)
 GAP = 0.02

@@ -122,12 +122,6 @@ def matched(rng):
     return {**faulty, **measured(*scored(rng, 400, 30)), "neg_targets": targets}
 
 
-def rounded(rng, width, dtype=np.float16):
-    """Scores of this spread around 1, where half precision has steps of a thousandth."""
-    pos, neg = (np.asarray(1 + width * scores, dtype=dtype) for scores in scored(rng, 400, 200))
-    return {**measured(pos, neg), "pos_scores": pos, "neg_scores": neg}
-
-
 def filtered(rng, count=0):
     """Lists of ten candidates, of which this many are scored −inf."""
     scores, labels = rng.normal(size=(50, 10)), np.zeros((50, 10), int)
@@ -199,11 +193,5 @@ CASES = [
         matched,
         by_degree,
         {"a model that knows a little more than counts": 0.5, "as much": 0.0, "less": -0.5},
-    ),
-    Case(
-        "rounded-scores",
-        lambda rng: rounded(rng, 0.01, np.float32),
-        rounded,
-        {"float16, a spread of a tenth": 0.1, "a fiftieth": 0.02, "a hundredth": 0.01},
     ),
 ]

@@ -99,22 +99,6 @@ def test_the_first_two_are_compared_whichever_way_is_better(direction):
     assert finding.evidence["where"] == "forecasting on unnamed data"
 
 
-@pytest.mark.parametrize(
-    ("values", "dtype"),
-    [
-        (np.arange(8.0), None),  # counts tie, and not by rounding
-        (np.float16(np.linspace(0.1, 0.9, 8)), "float16"),
-        (np.linspace(0.1, 0.9, 8), None),
-        (np.linspace(0.125, 0.875, 7) * 2.0**-60, "bfloat16"),
-    ],
-)
-def test_what_scores_were_rounded_to(values, dtype):
-    rng = np.random.default_rng(0)
-    pos, neg = rng.choice(values, 300), rng.choice(values, (300, 20))
-    found = audit.run(evaluate(pos, neg), only=["rounded-scores"], pos_scores=pos, neg_scores=neg)
-    assert [finding.evidence["dtype"] for finding in found] == ([] if dtype is None else [dtype])
-
-
 @pytest.mark.parametrize(("width", "fires"), [(0.0, False), (0.02, True)])
 def test_equal_variants_without_an_error_are_no_luck(width, fires):
     evaluations = [

@@ -15,8 +15,7 @@ from tests.ranking.brute import Query
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.registry import find, metrics
 from graphgauge.ranking.counts import Met
-from graphgauge.ranking.evaluate import evaluate
-from graphgauge.ranking.numbers import average_precision, hits_at_k, mrr, ranks, roc_auc
+from graphgauge.ranking.evaluate import average_precision, evaluate, hits_at_k, mrr, ranks, roc_auc
 from graphgauge.ranking.queries import Queries
 from graphgauge.ranking.ties import TIES
 

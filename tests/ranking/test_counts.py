@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from graphgauge.core.errors import InputError
-from graphgauge.ranking.counts import Counts, Met
-from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.counts import Counts, Labels, Met
 
 # The first query has two positives in different runs, the second has two that are tied.
 LISTS = Counts(

@@ -10,7 +10,7 @@ import torch
 from scipy import sparse
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.ranking import device
+from graphgauge.ranking.counting import device_counts
 from graphgauge.ranking.counts import Counts
 from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.queries import Queries
@@ -111,7 +111,7 @@ def test_sets_of_answers_are_the_flat_form(
     np.save(tmp_path / "scores.npy", scores)
     if form == "device":
         # Tensors of the host are counted as those of a device are.
-        for name in ("scorers.is_cuda",):
+        for name in ("scorers.is_cuda", "counting.is_cuda"):
             monkeypatch.setattr(f"graphgauge.ranking.{name}", lambda value: isinstance(value, torch.Tensor))
     given: dict[str, Any] = {
         "function": {"queries": queries, "entities": entities, "score": lambda q, e: q @ e.T},
@@ -270,10 +270,10 @@ def test_tensors_are_counted_where_they_are() -> None:
             (np.isneginf(neg) & there).sum(1),
             there.sum(1),
         ]
-        found = device.rank_counts(torch.as_tensor(pos), torch.as_tensor(neg), use)
+        found = device_counts(torch.as_tensor(pos), torch.as_tensor(neg), use)
         assert [column.tolist() for column in found] == [column.tolist() for column in wanted]
     with pytest.raises(InputError, match=r"2\*\*53"):
-        device.rank_counts(torch.tensor([2**60]), torch.tensor([[1.0]]))
+        device_counts(torch.tensor([2**60]), torch.tensor([[1.0]]))
 
 
 @pytest.mark.parametrize(
@@ -333,13 +333,6 @@ def test_a_function_of_a_query_is_asked_for_those_that_are_read() -> None:
     assert asked == [3, 1]
     ragged = Queries.from_scores(right, wrong)
     assert facts(evaluate(found)) == facts(evaluate(ragged))
-    several = Queries.from_function(30, lambda number: ([right[number], 2], wrong[number]), several=True)
-    columns = [
-        np.concatenate([[right[row], 2, *others] for row, others in enumerate(wrong)]),
-        np.concatenate([[1, 1, *np.zeros(len(others))] for others in wrong]),
-        np.repeat(np.arange(30), [2 + len(others) for others in wrong]),
-    ]
-    assert facts(evaluate(several, metrics=KEYS)) == facts(evaluate(Queries.from_lists(*columns), metrics=KEYS))
     for answer, words in (
         (lambda _: 3, "returned int for query 0"),
         (lambda _: ([1.0], [0.5]), "the score of the right answer"),

@@ -13,7 +13,7 @@ from scipy import stats
 from scipy.stats import rankdata
 
 from graphgauge.core.errors import InputError
-from graphgauge.ranking.heart import best_ranks
+from graphgauge.ranking.candidates import best_ranks
 from graphgauge.ranking.negative_sampling import AMONG, SAMPLERS, SIDES, Negatives, negatives
 
 TEMPORAL = ("historical", "inductive")

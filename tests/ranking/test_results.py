@@ -13,8 +13,7 @@ from scipy import optimize, stats
 
 from graphgauge import Evaluation, ranking
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.counts import Counts, Labels
 from graphgauge.ranking.queries import CountedQueries
 from graphgauge.ranking.samples import Ranks, exact_sum
 

@@ -199,13 +199,28 @@ def test_a_file_is_the_table_of_single_queries(tmp_path: Path) -> None:
 
 
 def test_many_queries_fold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphgauge.ranking.state._SINGLE", 100)
+    monkeypatch.setattr("graphgauge.ranking.state.SINGLE", 100)
     state = RankingState()
     for rows in np.array_split(np.arange(N), 5):
         state.update(POS[rows], NEG[rows], groups={"g": GROUP[rows]})
     assert len(state.counts().candidates) < N
     assert state.n == N
     assert facts(state.evaluate(metrics=METRICS)) == facts(evaluate(POS, NEG, groups={"g": GROUP}, metrics=METRICS))
+
+
+def test_so_do_those_of_one_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    np.save(tmp_path / "neg.npy", NEG)
+    neg = np.load(tmp_path / "neg.npy", mmap_mode="r")
+    groups, expected = {"g": GROUP}, evaluate(POS, NEG, groups={"g": GROUP}, metrics=METRICS)
+    monkeypatch.setattr("graphgauge.ranking.queries.SINGLE", 100)
+    monkeypatch.setattr("graphgauge.ranking.scores._AT_ONCE", 50 * K)
+    queries = Queries.from_scores(POS, neg, groups=groups)
+    assert len(queries.count().candidates) < N / 2
+    found = evaluate(queries, metrics=METRICS)
+    assert facts(found) == facts(expected)
+    assert found.per_item is None
+    named = evaluate(POS, neg, groups=groups, ids=np.arange(N), metrics=METRICS)  # by name they are kept
+    assert named.per_item["mrr"].tolist() == expected.per_item["mrr"].tolist()
 
 
 def test_a_binned_area_is_within_its_range(tmp_path: Path) -> None:

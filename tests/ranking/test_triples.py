@@ -110,15 +110,6 @@ def test_sides_and_relations_are_groups_and_a_triple_is_a_cluster():
     assert twice["mrr"].value == evaluate(rank_triples(score, TEST, entities=ENTITIES))["mrr"].value
 
 
-def test_candidates_by_relation():
-    allowed = [sorted({*TEST[TEST[:, 1] == relation][:, 2].tolist(), relation}) for relation in range(RELATIONS)]
-    state = rank_triples(score, TEST, sides="tail", entities=ENTITIES, candidates={"tail": allowed})
-    for (head, relation, tail), counts in zip(TEST.tolist(), found(state), strict=True):
-        others = [TABLE[head, relation, entity] for entity in allowed[relation] if entity != tail]
-        own = TABLE[head, relation, tail]
-        assert counts == (sum(s > own for s in others), sum(s == own for s in others), len(others) + 1)
-
-
 def complex_numbers(*shape):
     return DRAW.normal(size=shape) + 1j * DRAW.normal(size=shape)
 
@@ -157,8 +148,6 @@ def test_rotate_in_torch_on_both_sides():
         ({"model": lambda h, r, t: 1 / 0}, InputError, "the function failed"),
         ({"groups": {"side": TEST[:, 0]}}, OptionError, "groups already have 'side'"),
         ({"score": "l1"}, OptionError, "score goes with embeddings"),
-        ({"candidates": {"tails": [[0]] * RELATIONS}}, OptionError, "side"),
-        ({"candidates": [[0]] * RELATIONS}, InputError, "candidates: expected sets by side"),
         ({"model": EMBEDDED}, OptionError, "score not given"),
         ({"model": EMBEDDED, "score": "dot"}, OptionError, "score is 'dot'.*distmult, l1, l2"),
         ({"model": EMBEDDED[:1], "score": "l1"}, OptionError, "found 1 parts"),

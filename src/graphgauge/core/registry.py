@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from graphgauge.core.errors import OptionError, UnknownNameError, one_of
+from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.family import family_names, is_family, load_module, usable_names
 from graphgauge.core.metric import LAWS, Exempt, Metric, MetricFunction, NoChance, NoInterval
 from graphgauge.core.references import REFERENCES
@@ -166,7 +166,9 @@ def _place(entry: Metric) -> tuple[str, str]:
 
 def metrics(family: str | None = None) -> tuple[Metric, ...]:
     """The declared metrics of one family, or of all."""
-    for name in usable_names() if family is None else (one_of("family", family, family_names()),):
+    if family is not None and not is_family(family):
+        raise UnknownNameError("family", family, family_names())
+    for name in usable_names() if family is None else (family,):
         load_module(name, "metrics")
     return tuple(each for name, known in _METRICS.items() if family in (None, name) for each in known.values())
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from graphgauge.ranking.evaluate import evaluate
-from graphgauge.ranking.numbers import average_precision, hits_at_k, mrr, ranks, roc_auc
+from graphgauge.ranking.evaluate import average_precision, evaluate, hits_at_k, mrr, ranks, roc_auc
 from graphgauge.ranking.queries import Queries
 
 if TYPE_CHECKING:

@@ -19,10 +19,8 @@ from graphgauge.core.result import Interval, Result
 from graphgauge.core.types import Floats
 from graphgauge.ranking import errors
 from graphgauge.ranking.cells import numbered
-from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.labels import Labels
-from graphgauge.ranking.lists import Lists
-from graphgauge.ranking.samples import Ranks
+from graphgauge.ranking.counts import Counts, Labels
+from graphgauge.ranking.samples import Lists, Ranks
 
 
 class Axis:

@@ -79,6 +79,19 @@ def tally(columns: Sequence[AnyArray], counts: Ints | None = None) -> tuple[list
     return rows[::-1], table[table > 0]
 
 
+def stretches_of(labels: AnyArray) -> Ints:
+    """The first row of each stretch of equal labels.
+
+    >>> stretches_of(np.array([7, 7, 5, 7]))
+    array([0, 2, 3])
+    """
+    parts = [np.zeros(min(1, len(labels)), np.int64)]
+    for start in range(0, len(labels) - 1, _CACHED):
+        part = labels[start : start + _CACHED + 1]
+        parts.append(start + 1 + np.flatnonzero(part[1:] != part[:-1]))
+    return np.concatenate(parts)
+
+
 def runs_of(row: Ints, score: AnyArray) -> tuple[Ints, Ints, Ints, Ints]:
     """Runs of equal scores, of entries in order of their row and then score.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from graphgauge.core.finding import check
 from graphgauge.core.result import Result
 from graphgauge.core.types import AnyArray, Mask
 from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.edges import Edges
-from graphgauge.ranking.numbers import mrr
+from graphgauge.ranking.evaluate import mrr
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.samples import Ranks
+from graphgauge.ranking.sets import Edges
 
 Evidence = dict[str, Any] | None
 # Below these shares of queries a fault does not change a number printed with three digits.
@@ -25,8 +25,6 @@ _SEEN, _FEW, _SOME = 0.001, 0.01, 0.05
 _INVERSE = 0.8
 # If more than half of the edges repeat another, they are events, and a past event is not a known positive.
 _EVENTS = 0.5
-# Scores processed together.
-_AT_ONCE = 1 << 20
 
 
 @check(
@@ -262,41 +260,3 @@ def _targets(neg_targets: Any, queries: int) -> AnyArray:
     if targets.size and targets.min() < 0:
         raise InputError(f"names the node {targets.min()}", where="neg_targets", fix="Number nodes from 0.")
     return targets.astype(np.int64, copy=False)
-
-
-@check(
-    "rounded-scores",
-    family="ranking",
-    message="every score is a {dtype} number and {share:.1%} of the queries have ties: different scores have "
-    "become equal by rounding",
-    remedy="Score in float32 or float64; casting back afterwards does not restore the difference.",
-    costly=True,
-)
-def rounded_scores(ranks: Ranks, pos_scores: Any, neg_scores: Any) -> Evidence:
-    """Scores collide because they were rounded to half precision."""
-    share = _share(ranks, ranks.equal > 0)
-    # Ties of whole numbers do not come from rounding.
-    if not share >= _FEW or all(np.array_equal(np.round(block), block) for block in _blocks(pos_scores, neg_scores)):
-        return None
-    for dtype, kept in (("float16", _as_float16), ("bfloat16", _as_bfloat16)):
-        if all(np.array_equal(kept(block), block) for block in _blocks(pos_scores, neg_scores)):
-            return {"dtype": dtype, "share": share}
-    return None
-
-
-def _blocks(*arrays: Any) -> Iterator[AnyArray]:
-    """All numbers in float64, in blocks of rows."""
-    for array in (as_numeric(each, "scores") for each in arrays):
-        rows = max(1, _AT_ONCE // max(1, array[:1].size))
-        for start in range(0, len(array), rows):
-            yield array[start : start + rows].astype(np.float64)
-
-
-def _as_float16(values: AnyArray) -> AnyArray:
-    with np.errstate(over="ignore"):
-        return values.astype(np.float16).astype(np.float64)
-
-
-def _as_bfloat16(values: AnyArray) -> AnyArray:
-    bits = values.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
-    return bits.view(np.float32).astype(np.float64)

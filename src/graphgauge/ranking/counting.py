@@ -1,4 +1,4 @@
-"""Scores against scores, exactly: the type in which two arrays compare, and the compiled counts of them.
+"""Scores against scores, exactly: the type in which two arrays compare, and the counts of them.
 
 The loops see int32, int64, uint64, float32 and float64; those that count ranks see float16, too. Other types (bool,
 small integers, strides) are converted, block by block. Nothing is narrowed unless every value survives.
@@ -8,14 +8,16 @@ refused.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphgauge import _core
+from graphgauge.core.arrays import is_cuda, on_device
 from graphgauge.core.errors import InputError
 from graphgauge.core.threads import threads_for
-from graphgauge.core.types import AnyArray, Ints, Mask
+from graphgauge.core.types import AnyArray, Ints
 
 _EXACT_IN_FLOAT64 = 2**53
 # Negatives that are placed at a time.
@@ -66,8 +68,13 @@ class RowCounts(NamedTuple):
     negatives: AnyArray
 
 
-def row_counts(pos: AnyArray, neg: AnyArray, offsets: Ints | None = None, mask: Mask | None = None) -> RowCounts:
-    """Of positives (n,), each against its row of negatives (n, k), perhaps masked, or flat ones with `offsets`."""
+def row_counts(pos: Any, neg: Any, offsets: Ints | None = None, mask: Any = None) -> RowCounts:
+    """Of positives (n,), each against its row of negatives (n, k), perhaps masked, or flat ones with `offsets`.
+
+    A matrix on a CUDA device is counted there.
+    """
+    if is_cuda(neg):
+        return device_counts(pos, neg.detach(), mask)
     # Slices of a memory map are slow to make; the plain array over it shares the memory.
     neg = np.asarray(neg)
     pos = comparable(pos, neg)
@@ -112,3 +119,46 @@ def levels(pos: AnyArray, neg: AnyArray) -> Levels:
             counts += _core.placed_counts(rising, exact(neg[start : start + _PLACED], dtype), threads)[:2]
         greater, equal = counts[:, ::-1]
     return Levels(values + 0, positives, greater, equal)  # −0.0 and 0.0 are one value, and read as the latter
+
+
+# ---- on a CUDA device, by plain operations of torch; only counts are copied to the host
+
+# Elements compared at once.
+_BLOCK = 1 << 23
+
+
+def device_counts(pos: Any, neg: Any, mask: Any = None) -> RowCounts:
+    """As `row_counts`, of tensors: `neg` is on the device, `pos` and `mask` there or on the host."""
+    import torch
+
+    pos, use = on_device(pos, neg.device), None if mask is None else on_device(mask, neg.device)
+    dtype = _compared_as(pos, neg)
+    counts = torch.zeros((5, len(pos)), dtype=torch.int64, device=neg.device)
+    for part, columns in _tiles(len(pos), neg.shape[1]):
+        reference, block = pos[part, None].to(dtype), neg[part, columns].to(dtype)
+        marks = [block > reference, block == reference, block != block, torch.isneginf(block), block == block]
+        marks[4] = marks[4] | marks[2]
+        for column, mark in zip(counts, marks, strict=True):
+            column[part] += (mark if use is None else mark & use[part, columns]).sum(1)
+    return RowCounts(*counts.cpu().numpy())
+
+
+def _tiles(rows: int, width: int) -> Iterator[tuple[slice, slice]]:
+    """Parts of a matrix with at most `_BLOCK` elements."""
+    step = max(1, _BLOCK // max(1, width))
+    for start in range(0, rows, step):
+        for first in range(0, width, _BLOCK):
+            yield slice(start, start + step), slice(first, first + _BLOCK)
+
+
+def _compared_as(pos: Any, neg: Any) -> Any:
+    """The type in which two tensors compare exactly; integers that do not compare exactly with floats are refused."""
+    import torch
+
+    if pos.is_floating_point() == neg.is_floating_point():
+        return torch.promote_types(pos.dtype, neg.dtype)
+    for scores in (pos, neg):
+        if scores.dtype == torch.int64 and scores.numel() and int(scores.abs().max()) > _EXACT_IN_FLOAT64:
+            what = f"integers beyond ±2**53, such as {int(scores.abs().max())}, do not compare exactly with floats"
+            raise InputError(what, fix="Give all scores in the same type.")
+    return torch.float64

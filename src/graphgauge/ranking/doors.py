@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from graphgauge.core.door import CONFIDENCE, METRICS, NAN, PROTOCOL, SEED, Door, Input, Option
-from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.errors import InputError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.queries import Queries
@@ -119,7 +119,7 @@ TRIPLES = Door(
     "Heads and tails of the triples of a knowledge graph among all entities.",
     f"{_HERE}:evaluate_triples",
     inputs=(
-        Input("triples", "Head, relation and tail, a row per triple.", required=True),
+        Input("triples", "Head, relation and tail, a row per triple.", required=True, argument="test"),
         Input("entities", "Embeddings of all entities.", required=True),
         Input("relations", "Embeddings of all relations.", required=True),
         Input("known", "True triples, whose answers are no candidates.", many="parts"),
@@ -208,16 +208,12 @@ def evaluate_topk(**fields: Any) -> Evaluation:
     return _evaluated(Queries.from_topk, fields)
 
 
-def evaluate_entities(*, score: str = "dot", **fields: Any) -> Evaluation:
-    one_of("score", score, ("dot", "l1", "l2"))
-    return _evaluated(Queries.from_embeddings, {"score": score, **fields})
+def evaluate_entities(**fields: Any) -> Evaluation:
+    return _evaluated(Queries.from_embeddings, fields)
 
 
-def evaluate_triples(
-    triples: Any, entities: Any, relations: Any, *, score: str = "distmult", **fields: Any
-) -> Evaluation:
-    one_of("score", score, ("distmult", "l1", "l2"))
-    return _evaluated(Queries.from_triples, {"model": (entities, relations), "test": triples, "score": score, **fields})
+def evaluate_triples(entities: Any, relations: Any, **fields: Any) -> Evaluation:
+    return _evaluated(Queries.from_triples, {"model": (entities, relations), **fields})
 
 
 def evaluate_until(

@@ -13,9 +13,8 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.metric import Metric
 from graphgauge.ranking.beyond import Catalog, Recommended
-from graphgauge.ranking.counts import Counts, Met
+from graphgauge.ranking.counts import Counts, Labels, Met
 from graphgauge.ranking.evaluate import evaluate
-from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.queries import Queries, Rows
 from graphgauge.ranking.scorers import FunctionOf, Matrix, Scorer, Task, Tasks
 from graphgauge.ranking.sets import Numbering, Sets, is_one_each
@@ -92,8 +91,11 @@ def from_embeddings(
     of = numbering(scorer, labels, names)
     right = Sets.read(targets, of, "targets")
     allowed = None if candidates is None else Sets.read(candidates, of, "candidates")
-    if allowed is not None:
-        require_allowed(right, allowed)
+    outside = np.zeros(0) if allowed is None else ~allowed.contain(right.rows, right.values)
+    if outside.any():
+        first = int(np.argmax(outside))
+        what = f"{right.values[first]} of query {right.rows[first]} is not among its candidates"
+        raise InputError(what, where="targets", fix="Add it to candidates=.")
     left_out = Sets.read(known, of, "known").without(right)
     task = Task(right, left_out, allowed, lists=not is_one_each(targets))
     return EntityQueries(scorer, task, labels, minus_inf, Catalog.of(catalog, scorer.entities))
@@ -117,17 +119,9 @@ def scorer_of(queries: Any, entities: Any, scores: Any, score: str | Callable[[A
         raise OptionError("nothing to rank", fix="Pass embeddings as queries and entities, or scores=matrix.")
     if callable(score):
         return FunctionOf(queries, entities, score)
-    from graphgauge.ranking.exact import Embeddings
+    from graphgauge.ranking.scorers import Embeddings
 
     return Embeddings(queries, entities, score)
-
-
-def require_allowed(targets: Sets, allowed: Sets) -> None:
-    outside = ~allowed.contain(targets.rows, targets.values)
-    if outside.any():
-        first = int(np.argmax(outside))
-        what = f"{targets.values[first]} of query {targets.rows[first]} is not among its candidates"
-        raise InputError(what, where="targets", fix="Add it to candidates=.")
 
 
 class EntityQueries(Queries):

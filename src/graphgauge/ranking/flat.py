@@ -1,8 +1,8 @@
-"""Queries with any number of positives: flat lists of candidates, or scores that a function returns query by query."""
+"""Queries with any number of positives: flat lists of candidates, each with a score and a label."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from graphgauge import _core
 from graphgauge.core.arrays import as_labels, as_numeric, refuse_nan, require_shape
-from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.options import nan_policy, whole_number
+from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.options import nan_policy
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Ints, Mask
+from graphgauge.ranking.cells import runs_of, stretches_of
 from graphgauge.ranking.counting import exact, working_dtype
-from graphgauge.ranking.counts import Counts, Met, stretches
-from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.counts import Counts, Labels, Met, stretches
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import Queries, Rows
 from graphgauge.ranking.scores import FIX_NAN, MINUS_INF
@@ -105,7 +105,7 @@ class Places:
     @classmethod
     def of(cls, ids: AnyArray) -> Places:
         """Where the rows of each id are; if they are adjacent, only the ends of these stretches are sorted."""
-        start = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])[: len(ids)])
+        start = stretches_of(ids)
         names, first, code = np.unique(ids[start], return_index=True, return_inverse=True)
         size = np.diff(np.append(start, len(ids)))
         if len(names) == len(start):
@@ -237,98 +237,10 @@ def count_lists(scores: AnyArray, grades: AnyArray, begin: Ints, size: Ints) -> 
     spans = (np.require(each, np.int64, ("C", "A")) for each in (begin, size, positive))
     place, ahead, tied = _core.list_places(whole, *spans, ends, threads_for(scores.size))
     query = np.repeat(np.arange(len(size)), relevant)
-    new = np.ones(len(query), bool)
-    new[1:] = (query[1:] != query[:-1]) | (ahead[1:] != ahead[:-1])
-    start = np.flatnonzero(new)
-    positives = np.diff(np.append(start, len(query)))
+    run, start, positives, _ = runs_of(query, ahead)
     values = grades[place].astype(np.float64)
     graded = bool((values != 1).any())
     if graded:
-        values = values[np.lexsort((-values, np.cumsum(new)))]
+        values = values[np.lexsort((-values, run))]
     runs = ahead[start], tied[start] - positives, positives
     return Counts.from_runs(query[start], runs, size, relevant, grades=values if graded else None)
-
-
-# ---- scores that a function returns
-
-
-def from_function(
-    n: int,
-    score_query: Callable[[int], Any],
-    *,
-    several: bool = False,
-    groups: Mapping[str, Any] | None = None,
-    cluster: Any = None,
-    weights: Any = None,
-    ids: Any = None,
-) -> Queries:
-    """Scores that a function returns query by query: for adaptive runs that score only the queries they read.
-
-    Parameters
-    ----------
-    n
-        The number of queries.
-    score_query
-        A function of a query's number, 0 … n − 1, that returns the score of its right answer and an array of those of
-        the wrong ones.
-    several
-        Whether queries may have several right answers, whose scores are then an array.
-    groups, cluster, weights, ids
-        As in `from_scores`.
-
-    Returns
-    -------
-    Queries
-        For `evaluate` and `evaluate_until`.
-
-    Examples
-    --------
-    >>> from graphgauge import ranking
-    >>> queries = ranking.Queries.from_function(2, lambda number: (0.5, [0.1, 0.7 * number]))
-    >>> ranking.evaluate(queries)["mrr"].value
-    0.75
-    """
-    if not callable(score_query):
-        raise OptionError(f"score_query must be a function, not {score_query!r:.60}")
-    count = whole_number("n", n, 1)
-    labels = Labels.given(count, ids=ids, groups=groups, cluster=cluster, weights=weights)
-    return AskedQueries(count, score_query, labels, several)
-
-
-class AskedQueries(Queries):
-    """Scores that a function of a query's number returns: those of its right answers, and those of the wrong ones."""
-
-    # A function is asked for no more queries than are needed.
-    block_work = 1 << 10
-
-    def __init__(self, count: int, score_query: Callable[[int], Any], labels: Labels, lists: bool) -> None:
-        self.n, self._ask, self.labels, self._lists = count, score_query, labels, lists
-
-    def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
-        asked = [self._scores(row) for row in self.rows(rows).tolist()]
-        scores = np.concatenate([np.zeros(0), *(part for pair in asked for part in pair)])
-        size = np.array([len(part) for pair in asked for part in pair], np.int64).reshape(-1, 2)
-        right = np.repeat(np.tile([1, 0], len(asked)), size.reshape(-1))
-        total = size.sum(axis=1)
-        counts = count_lists(scores, right, np.cumsum(total) - total, total)
-        lowest = int(np.count_nonzero(np.isneginf(scores) & (right == 0)))
-        return replace(counts, met=Met(lowest=lowest), lists=self._lists), None
-
-    def _scores(self, row: int) -> tuple[AnyArray, AnyArray]:
-        try:
-            pair = self._ask(row)
-        except (Exception, SystemExit) as error:
-            what = " ".join(f"{type(error).__name__}: {error}".split())
-            raise InputError(f"the function failed for query {row} ({what:.200})", where="score_query") from error
-        if not isinstance(pair, tuple) or len(pair) != 2:
-            fix = "It returns the scores of the right answers and those of the wrong ones."
-            raise InputError(f"returned {type(pair).__name__} for query {row}", where="score_query", fix=fix)
-        # Copies, because a function may fill the same arrays again for the next query.
-        right, others = (np.array(as_numeric(part, f"score_query({row})"), np.float64) for part in pair)
-        if right.ndim != int(self._lists) or others.ndim != 1 or not right.size:
-            wanted = "a flat array of right answers" if self._lists else "the score of the right answer"
-            what = f"returned shapes {right.shape} and {others.shape} for query {row}"
-            raise InputError(what, where="score_query", fix=f"It returns {wanted}, and a flat array of others.")
-        if np.isnan(right).any() or np.isnan(others).any():
-            raise InputError(f"returned NaN for query {row}", where="score_query", fix="Repair the model.")
-        return np.atleast_1d(right), others

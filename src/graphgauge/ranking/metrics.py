@@ -21,9 +21,8 @@ from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
 from graphgauge.ranking import beyond as beyond
 from graphgauge.ranking import errors, pooled
-from graphgauge.ranking.lists import Lists
 from graphgauge.ranking.pooled import Pooled
-from graphgauge.ranking.samples import AT_ENDS, Ranks
+from graphgauge.ranking.samples import AT_ENDS, Lists, Ranks
 
 LAWS: dict[str, bool | Exempt] = {
     "permutation": True,
@@ -50,9 +49,14 @@ def blind(function: MetricFunction, sample: Ranks | Lists, **params: Any) -> Ite
     depth = sample.counts.depth if isinstance(sample, Lists) else None
     if isinstance(sample, Lists) and depth is not None and not (sample.counts.candidates > depth).any():
         return
-    for name, ties in (("constant scorer", sample.ties), ("random scorer", "expected")):
-        if name == "random scorer" or ties != "expected":
-            yield Reference(name, float(function(sample.constant.under(ties), **params).value[0]))
+    alike = sample.constant.under("expected")
+    random = float(function(alike, **params).value[0])
+    if sample.ties != "expected":
+        # A tie of several positives has no realistic order.
+        same = isinstance(sample, Lists) and not sample.settled
+        constant = random if same else float(function(sample.constant, **params).value[0])
+        yield Reference("constant scorer", constant)
+    yield Reference("random scorer", random)
 
 
 def _zero(sample: Ranks, **params: Any) -> Iterable[Reference]:

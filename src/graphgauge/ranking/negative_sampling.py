@@ -15,10 +15,8 @@ from graphgauge.core.arrays import AnyArray, Ints, Mask, as_labels, as_numeric, 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.random import Random
-from graphgauge.ranking.candidates import Drawn, Draws, Pools, SetOf, sets_of
-from graphgauge.ranking.edges import Edges, dense
-from graphgauge.ranking.heart import adjacency, best_ranks, scored
-from graphgauge.ranking.sets import Sets
+from graphgauge.ranking.candidates import Drawn, Draws, Pools, SetOf, adjacency, best_ranks, scored, sets_of
+from graphgauge.ranking.sets import Edges, Sets, dense
 
 SAMPLERS = ("uniform", "degree", "historical", "inductive", "heart")
 AMONG = ("all", "range", "type")

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphgauge.core.types import Ints, Mask
-from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.counts import SINGLE, Counts, Labels
 
 if TYPE_CHECKING:
     from graphgauge.ranking import entities, flat, scores, topk, triples
@@ -70,14 +69,14 @@ class Queries(ABC):
     if TYPE_CHECKING:
         from_scores = staticmethod(scores.from_scores)
         from_lists = staticmethod(flat.from_lists)
-        from_function = staticmethod(flat.from_function)
+        from_function = staticmethod(scores.from_function)
         from_embeddings = staticmethod(entities.from_embeddings)
         from_triples = staticmethod(triples.from_triples)
         from_topk = staticmethod(topk.from_topk)
     else:
         from_scores = _Source("scores")
         from_lists = _Source("flat")
-        from_function = _Source("flat")
+        from_function = _Source("scores")
         from_embeddings = _Source("entities")
         from_triples = _Source("triples")
         from_topk = _Source("topk")
@@ -132,8 +131,11 @@ class Queries(ABC):
             counts, kept = self.count_rows(rows)
             labels = self.labels.take(rows)
             return replace(counts, labels=labels if kept is None else labels.take(kept))
-        parts = [self.count(block) for block in self.blocks()]
-        return Counts.join(parts) if parts else self.count(slice(0, 0))
+        # So many queries are kept as cells of those that count the same, unless they have names.
+        fold = self.n > SINGLE and self.labels.ids is None
+        parts = [counts.fold() if fold else counts for counts in map(self.count, self.blocks())]
+        whole = Counts.join(parts) if parts else self.count(slice(0, 0))
+        return whole.fold() if fold else whole
 
     def rows(self, rows: Rows) -> Ints:
         """Rows as numbers."""

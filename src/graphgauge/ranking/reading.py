@@ -25,8 +25,7 @@ from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.random import Random
 from graphgauge.ranking.assist import Assist
 from graphgauge.ranking.breakdown import per_item
-from graphgauge.ranking.counts import Counts, arrays_of
-from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.counts import Counts, Labels, arrays_of
 from graphgauge.ranking.queries import Queries
 from graphgauge.ranking.sequence import Bets, Bound, Walk, reading_order
 

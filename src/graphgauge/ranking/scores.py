@@ -1,13 +1,14 @@
 """Sources of queries with one positive each: its score, and those of its negatives.
 
-The negatives are a matrix, perhaps masked, flat with offsets, a list of arrays, or one pool for all positives. Scores
-stay where they are, in a file that is mapped, too: they are read and compared block by block when they are counted.
+The negatives are a matrix, perhaps masked, flat with offsets, a list of arrays, one pool for all positives, or what a
+function returns. Scores stay where they are, in a file that is mapped, too: they are read and compared block by block
+when they are counted.
 """
 
 from __future__ import annotations
 
 import mmap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,11 +17,10 @@ import numpy as np
 
 from graphgauge.core.arrays import as_numeric, is_cuda, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.options import nan_policy
+from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.ranking.counting import RowCounts, exact, is_read_directly, levels, row_counts, working_dtype
-from graphgauge.ranking.counts import POOL, Counts, Met, stretches
-from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.counting import exact, is_read_directly, levels, row_counts, working_dtype
+from graphgauge.ranking.counts import POOL, Counts, Labels, Met, stretches
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import Queries, Rows
 from graphgauge.ranking.sets import checked_offsets
@@ -111,7 +111,8 @@ def from_scores(
         neg_scores, offsets = neg_scores
     elif _is_ragged(neg_scores):
         neg_scores, offsets = _joined(neg_scores, len(pos))
-    neg = neg_scores if is_cuda(neg_scores) else as_numeric(neg_scores, "neg_scores", ragged=_RAGGED)
+    on_device = offsets is None and is_cuda(neg_scores)
+    neg = neg_scores if on_device else as_numeric(neg_scores, "neg_scores", ragged=_RAGGED)
     labels = Labels.given(len(pos), ids=ids, groups=groups, cluster=cluster, weights=weights)
     pool = offsets is None and neg.ndim == 1 and drawn is None
     if mask is not None and (pool or offsets is not None):
@@ -183,9 +184,10 @@ class ScoreQueries(Queries):
 
     def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
         part = self._part(rows)
-        counts = part._row_counts()
-        forget(part.neg)
         pos = as_numeric(part.pos, "pos_scores")
+        counts = row_counts(pos, part.neg, part.offsets, part.mask)
+        forget(part.neg)
+        forget(part.pos)
         unscored = pos != pos
         if self.nan == "raise" and (unscored.any() or counts.missing.any()):
             self._refuse_nan()
@@ -237,13 +239,6 @@ class ScoreQueries(Queries):
             together = isinstance(rows, slice) and rows.step in (None, 1) and len(numbers) > 0
             neg = self.neg[starts[0] : ends[-1]] if together else self.neg[stretches(starts, ends - starts)]
         return ScoreQueries(self.pos[rows], neg, offsets, mask, Labels(), self.minus_inf, self.nan, None)
-
-    def _row_counts(self) -> RowCounts:
-        if is_cuda(self.neg):
-            from graphgauge.ranking import device
-
-            return RowCounts(*device.rank_counts(self.pos, self.neg.detach(), self.mask))
-        return row_counts(as_numeric(self.pos, "pos_scores"), self.neg, self.offsets, self.mask)
 
     def _refuse_nan(self) -> None:
         """Raise the error that says how many scores are NaN, and the index of the first."""
@@ -343,3 +338,81 @@ class PoolQueries(Queries):
         kept = (self.pos == self.pos) & bool(len(neg) or not met.missing)
         cluster = None if self.labels.cluster is None else self.labels.cluster[kept]
         return Pooled(self.pos[kept], neg, None, cluster, "positives" if cluster is None else "clusters", "positive")
+
+
+# ---- scores that a function returns
+
+
+def from_function(
+    n: int,
+    score_query: Callable[[int], Any],
+    *,
+    groups: Mapping[str, Any] | None = None,
+    cluster: Any = None,
+    weights: Any = None,
+    ids: Any = None,
+) -> Queries:
+    """Scores that a function returns query by query: for adaptive runs that score only the queries they read.
+
+    Parameters
+    ----------
+    n
+        The number of queries.
+    score_query
+        A function of a query's number, 0 … n − 1, that returns the score of its right answer and an array of those of
+        the wrong ones.
+    groups, cluster, weights, ids
+        As in `from_scores`.
+
+    Returns
+    -------
+    Queries
+        For `evaluate` and `evaluate_until`.
+
+    Examples
+    --------
+    >>> from graphgauge import ranking
+    >>> queries = ranking.Queries.from_function(2, lambda number: (0.5, [0.1, 0.7 * number]))
+    >>> ranking.evaluate(queries)["mrr"].value
+    0.75
+    """
+    if not callable(score_query):
+        raise OptionError(f"score_query must be a function, not {score_query!r:.60}")
+    count = whole_number("n", n, 1)
+    labels = Labels.given(count, ids=ids, groups=groups, cluster=cluster, weights=weights)
+    return AskedQueries(count, score_query, labels)
+
+
+class AskedQueries(Queries):
+    """Scores that a function of a query's number returns: that of its right answer, and those of the wrong ones."""
+
+    # A function is asked for no more queries than are needed.
+    block_work = 1 << 10
+
+    def __init__(self, count: int, score_query: Callable[[int], Any], labels: Labels) -> None:
+        self.n, self._ask, self.labels = count, score_query, labels
+
+    def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
+        pairs = [self._scores(row) for row in self.rows(rows).tolist()]
+        pos, neg = np.array([right for right, _ in pairs], np.float64), [others for _, others in pairs]
+        flat, offsets = np.concatenate([np.zeros(0), *neg]), np.cumsum([0, *map(len, neg)])
+        asked = ScoreQueries(pos, flat, offsets, None, Labels(), "rank", "raise", None)
+        return asked.count_rows(slice(0, len(pos)))
+
+    def _scores(self, row: int) -> tuple[AnyArray, AnyArray]:
+        try:
+            pair = self._ask(row)
+        except (Exception, SystemExit) as error:
+            what = " ".join(f"{type(error).__name__}: {error}".split())
+            raise InputError(f"the function failed for query {row} ({what:.200})", where="score_query") from error
+        fix = "It returns the score of the right answer, and a flat array of those of the wrong ones."
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise InputError(f"returned {type(pair).__name__} for query {row}", where="score_query", fix=fix)
+        # Copies, because a function may fill the same arrays again for the next query.
+        right, others = (np.array(as_numeric(part, f"score_query({row})"), np.float64) for part in pair)
+        if right.ndim or others.ndim != 1:
+            what = f"returned shapes {right.shape} and {others.shape} for query {row}"
+            raise InputError(what, where="score_query", fix=fix)
+        if np.isnan(right) or np.isnan(others).any():
+            raise InputError(f"returned NaN for query {row}", where="score_query", fix="Repair the model.")
+        return right, others

@@ -11,15 +11,29 @@ With names of entities (`names=`) or of queries (`ids=`), these stand where numb
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Ints, Mask, as_numeric, is_tensor, on_host, require_shape, sorted_unique
+from graphgauge.core.arrays import (
+    AnyArray,
+    Ints,
+    Mask,
+    as_labels,
+    as_numeric,
+    is_tensor,
+    on_host,
+    require_shape,
+    sorted_unique,
+)
 from graphgauge.core.errors import InputError
+from graphgauge.ranking.cells import distinct
 
+# The query and the entity of each pair.
+Pairs = tuple[Ints, Ints]
 _LISTS = "Pass a list with the entities of each, pairs (n, 2), (values, offsets), a sparse or a boolean matrix."
 
 
@@ -42,10 +56,10 @@ class Numbering:
         numbers = numbers_of(values, self.names, where, f"names= of all {_plural(self.entity)} in order")
         return _below(numbers, self.entities, where, self.entity)
 
-    def of_queries(self, values: Any, where: str) -> Ints:
-        """The numbers of queries, which may be given by id."""
-        numbers = numbers_of(values, self.ids, where, f"ids= of all {_plural(self.query)} in order")
-        return _below(numbers, self.queries, where, self.query)
+    def pairs(self, columns: Sequence[Any], where: str) -> Pairs:
+        """The numbers of queries and of entities, which may be given by id and by name."""
+        queries = numbers_of(columns[0], self.ids, where, f"ids= of all {_plural(self.query)} in order")
+        return _below(queries, self.queries, where, self.query), self.of_entities(columns[1], where)
 
 
 def numbers_of(values: Any, names: AnyArray | None, where: str, needed: str) -> Ints:
@@ -98,19 +112,9 @@ class Sets:
         """Sets in any form of input; None is the empty set for every query."""
         if isinstance(given, Sets):
             return given
-        if given is None:
-            return cls(np.empty(0, np.int64), np.zeros(of.queries + 1, np.int64), of.entities or 0)
-        if hasattr(given, "tocsr"):
-            return cls._from_sparse(given, of, where)
-        if isinstance(given, Mapping):
-            return cls._from_mapping(given, of, where)
-        if hasattr(given, "columns") and not is_tensor(given):
-            return cls._from_columns(frame_columns(given, where), of, where)
-        if isinstance(given, tuple):
-            return cls._from_offsets(given, of, where)
-        if isinstance(given, list) and not _is_flat(given):
-            return cls._from_list(given, of, where)
-        return cls._from_array(given, of, where)
+        query, entity = _pairs(given, of, where)
+        width = given.shape[1] if _is_matrix(given) else of.entities
+        return cls.from_pairs(query, entity, of.queries, width)
 
     @classmethod
     def from_pairs(cls, query: Ints, entity: Ints, queries: int, entities: int | None = None) -> Sets:
@@ -121,86 +125,6 @@ class Sets:
         if (keys[1:] <= keys[:-1]).any():
             query, entity = np.divmod(sorted_unique(keys), span)
         return cls(entity, np.append(0, np.cumsum(np.bincount(query, minlength=queries))), entities)
-
-    @classmethod
-    def _from_sparse(cls, given: Any, of: Numbering, where: str) -> Sets:
-        require_shape(given, (of.queries, of.entities), where, f"One row per {of.query}, one column per {of.entity}.")
-        pairs = given.tocoo()
-        data = np.asarray(pairs.data)
-        below = np.flatnonzero(data < 0)
-        if below.size:
-            place = f"({pairs.row[below[0]]}, {pairs.col[below[0]]})"
-            what = f"{len(below)} entries are below 0, the first at {place}"
-            raise InputError(what, where=where, fix=f"Keep what counts as right: {where} > 0.")
-        there = data > 0
-        row, column = (np.asarray(each)[there].astype(np.int64) for each in (pairs.row, pairs.col))
-        return cls.from_pairs(row, column, *given.shape)
-
-    @classmethod
-    def _from_mapping(cls, given: Mapping[Any, Any], of: Numbering, where: str) -> Sets:
-        keys = list(given)
-        parts = [
-            [key for key, grade in part.items() if grade > 0] if isinstance(part, Mapping) else list(part)
-            for part in given.values()
-        ]
-        query = of.of_queries(keys, where)
-        entity = of.of_entities([each for part in parts for each in part], where)
-        return cls.from_pairs(np.repeat(query, [len(part) for part in parts]), entity, of.queries, of.entities)
-
-    @classmethod
-    def _from_columns(cls, columns: Any, of: Numbering, where: str) -> Sets:
-        query, entity = of.of_queries(columns[0], where), of.of_entities(columns[1], where)
-        return cls.from_pairs(query, entity, of.queries, of.entities)
-
-    @classmethod
-    def _from_offsets(cls, given: tuple[Any, ...], of: Numbering, where: str) -> Sets:
-        if len(given) != 2:
-            raise InputError(f"expected (values, offsets), found {len(given)} parts", where=where, fix=_LISTS)
-        values = of.of_entities(given[0], where)
-        require_shape(values, (None,), where, f"Pass the entities of every {of.query} in one flat array.")
-        offsets = checked_offsets(given[1], of.queries, len(values), where)
-        return cls.from_pairs(np.repeat(np.arange(of.queries), np.diff(offsets)), values, of.queries, of.entities)
-
-    @classmethod
-    def _from_list(cls, given: list[Any], of: Numbering, where: str) -> Sets:
-        if given and all(isinstance(each, list | tuple) and len(each) == 2 for each in given):
-            raise _ambiguous(f"{len(given)} lists of two", f"np.array({where})", f"[set(each) for each in {where}]", of)
-        if len(given) != of.queries:
-            raise InputError(f"found {len(given)} sets for {of.queries}", where=where, fix=f"One per {of.query}.")
-        parts = []
-        for number, each in enumerate(given):
-            place = f"{where}[{number}]"
-            if not isinstance(each, Iterable) or isinstance(each, str):
-                raise InputError(f"found {each!r:.40} where a set is expected", where=place, fix=_LISTS)
-            part = of.of_entities(sorted(each) if isinstance(each, set | frozenset) else each, place)
-            require_shape(part, (None,), place, _LISTS)
-            parts.append(part)
-        values = np.concatenate([np.empty(0, np.int64), *parts])
-        rows = np.repeat(np.arange(of.queries), [len(part) for part in parts])
-        return cls.from_pairs(rows, values, of.queries, of.entities)
-
-    @classmethod
-    def _from_array(cls, given: Any, of: Numbering, where: str) -> Sets:
-        array = np.asarray(on_host(given, where))
-        if array.dtype == np.bool_:
-            require_shape(array, (of.queries, of.entities), where, f"One row per {of.query}, one column per entity.")
-            row, column = np.nonzero(array)
-            return cls.from_pairs(row, column, *array.shape)
-        if array.ndim == 1:
-            numbers = of.of_entities(array, where)
-            require_shape(numbers, (of.queries,), where, f"One number per {of.query}. {_LISTS}")
-            return cls.from_pairs(np.arange(of.queries), numbers, of.queries, of.entities)
-        if array.ndim == 2 and array.shape[1] == 2:
-            if len(array) == of.queries:
-                pairs = f"scipy.sparse.coo_array((np.ones(len({where})), {where}.T), ({of.queries}, {of.entities}))"
-                raise _ambiguous(f"an array {array.shape}", pairs, f"list({where})", of)
-            return cls._from_columns(array.T, of, where)
-        what = f"found an array of shape {array.shape}"
-        fix = f"For the entities of each {of.query} write list({where})."
-        if array.ndim == 2 and array.size and array.dtype.kind in "iuf" and set(np.unique(array)) <= {0, 1}:
-            what = f"a matrix {array.shape} of 0 and 1, where {of.entity} numbers are expected"
-            fix = f"Pass it as booleans: {where} != 0."
-        raise InputError(what, where=where, fix=f"{fix} {_LISTS}")
 
     # ---- what is in them
 
@@ -246,6 +170,100 @@ class Sets:
             raise InputError(said + (f", and {more} others" if more else ""), where=where, fix=fix)
 
 
+# ---- each form of input as pairs of a query and an entity
+
+
+def _is_matrix(given: Any) -> bool:
+    """Whether sets are a matrix with a column per entity: sparse, or booleans."""
+    return hasattr(given, "tocsr") or str(getattr(given, "dtype", "")).removeprefix("torch.") == "bool"
+
+
+def _pairs(given: Any, of: Numbering, where: str) -> Pairs:
+    if given is None:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    if _is_matrix(given):
+        require_shape(given, (of.queries, of.entities), where, f"One row per {of.query}, one column per {of.entity}.")
+        return _of_sparse(given, where) if hasattr(given, "tocsr") else _of_mask(np.asarray(on_host(given, where)))
+    if isinstance(given, Mapping):
+        return _of_mapping(given, of, where)
+    if hasattr(given, "columns") and not is_tensor(given):
+        return of.pairs(frame_columns(given, where), where)
+    if isinstance(given, tuple):
+        return _of_offsets(given, of, where)
+    if isinstance(given, list) and not _is_flat(given):
+        return _of_list(given, of, where)
+    return _of_array(np.asarray(on_host(given, where)), of, where)
+
+
+def _of_sparse(given: Any, where: str) -> Pairs:
+    pairs = given.tocoo()
+    data = np.asarray(pairs.data)
+    below = np.flatnonzero(data < 0)
+    if below.size:
+        place = f"({pairs.row[below[0]]}, {pairs.col[below[0]]})"
+        what = f"{len(below)} entries are below 0, the first at {place}"
+        raise InputError(what, where=where, fix=f"Keep what counts as right: {where} > 0.")
+    row, column = (np.asarray(each)[data > 0].astype(np.int64) for each in (pairs.row, pairs.col))
+    return row, column
+
+
+def _of_mask(given: AnyArray) -> Pairs:
+    query, entity = np.nonzero(given)
+    return query, entity
+
+
+def _of_mapping(given: Mapping[Any, Any], of: Numbering, where: str) -> Pairs:
+    parts = [
+        [key for key, grade in part.items() if grade > 0] if isinstance(part, Mapping) else list(part)
+        for part in given.values()
+    ]
+    query, entity = of.pairs((list(given), [each for part in parts for each in part]), where)
+    return np.repeat(query, [len(part) for part in parts]), entity
+
+
+def _of_offsets(given: tuple[Any, ...], of: Numbering, where: str) -> Pairs:
+    if len(given) != 2:
+        raise InputError(f"expected (values, offsets), found {len(given)} parts", where=where, fix=_LISTS)
+    values = of.of_entities(given[0], where)
+    require_shape(values, (None,), where, f"Pass the entities of every {of.query} in one flat array.")
+    return np.repeat(np.arange(of.queries), np.diff(checked_offsets(given[1], of.queries, len(values), where))), values
+
+
+def _of_list(given: list[Any], of: Numbering, where: str) -> Pairs:
+    if given and all(isinstance(each, list | tuple) and len(each) == 2 for each in given):
+        raise _ambiguous(f"{len(given)} lists of two", f"np.array({where})", f"[set(each) for each in {where}]", of)
+    if len(given) != of.queries:
+        raise InputError(f"found {len(given)} sets for {of.queries}", where=where, fix=f"One per {of.query}.")
+    parts = []
+    for number, each in enumerate(given):
+        place = f"{where}[{number}]"
+        if not isinstance(each, Iterable) or isinstance(each, str):
+            raise InputError(f"found {each!r:.40} where a set is expected", where=place, fix=_LISTS)
+        part = of.of_entities(sorted(each) if isinstance(each, set | frozenset) else each, place)
+        require_shape(part, (None,), place, _LISTS)
+        parts.append(part)
+    rows = np.repeat(np.arange(of.queries), [len(part) for part in parts])
+    return rows, np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def _of_array(array: AnyArray, of: Numbering, where: str) -> Pairs:
+    if array.ndim == 1:
+        numbers = of.of_entities(array, where)
+        require_shape(numbers, (of.queries,), where, f"One number per {of.query}. {_LISTS}")
+        return np.arange(of.queries), numbers
+    if array.ndim == 2 and array.shape[1] == 2:
+        if len(array) == of.queries:
+            pairs = f"scipy.sparse.coo_array((np.ones(len({where})), {where}.T), ({of.queries}, {of.entities}))"
+            raise _ambiguous(f"an array {array.shape}", pairs, f"list({where})", of)
+        return of.pairs(list(array.T), where)
+    what = f"found an array of shape {array.shape}"
+    fix = f"For the entities of each {of.query} write list({where})."
+    if array.ndim == 2 and array.size and array.dtype.kind in "iuf" and set(np.unique(array)) <= {0, 1}:
+        what = f"a matrix {array.shape} of 0 and 1, where {of.entity} numbers are expected"
+        fix = f"Pass it as booleans: {where} != 0."
+    raise InputError(what, where=where, fix=f"{fix} {_LISTS}")
+
+
 def is_one_each(targets: Any) -> bool:
     """Whether targets are one entity of each query, not sets."""
     if isinstance(targets, np.ndarray) or is_tensor(targets):
@@ -283,3 +301,155 @@ def _below(numbers: Ints, count: int | None, where: str, what: str) -> Ints:
 
 def _plural(noun: str) -> str:
     return noun.removesuffix("y") + "ies" if noun.endswith("y") else noun + "s"
+
+
+_LARGEST = np.iinfo(np.int64).max
+_TRIPLES = "Pass triples (n, 3) of head, relation and tail, a frame with these columns, or a TriplesFactory."
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Pairs, or triples of head, relation and tail; pairs have one relation, 0."""
+
+    head: Ints
+    relation: Ints
+    tail: Ints
+
+    @classmethod
+    def of(cls, edges: Any, name: str) -> Edges:
+        array = as_numeric(edges, name)
+        if array.ndim != 2 or array.shape[1] not in (2, 3) or array.dtype.kind not in "iu":
+            shape = f"{array.dtype} {array.shape}"
+            raise InputError(f"expected whole numbers of shape (n, 2) or (n, 3), found {shape}", where=name)
+        if array.size and array.min() < 0:
+            raise InputError(f"names the node {array.min()}", where=name, fix="Number nodes and relations from 0.")
+        columns = array.astype(np.int64, copy=False).T
+        middle = columns[1] if len(columns) == 3 else np.zeros(array.shape[0], np.int64)
+        return cls(columns[0], middle, columns[-1])
+
+    @classmethod
+    def all_of(cls, **lists: Any) -> dict[str, Edges]:
+        """Several lists by name, without those that are None; all of pairs, or all of triples."""
+        present = {name: edges for name, edges in lists.items() if edges is not None}
+        widths = {name: np.shape(edges)[-1] if np.ndim(edges) == 2 else 0 for name, edges in present.items()}
+        read = {name: cls.of(edges, name) for name, edges in present.items()}
+        if len(set(widths.values())) > 1:
+            named = ", ".join(f"{name} (n, {width})" for name, width in widths.items())
+            raise InputError(f"pairs and triples are mixed: {named}", fix="Pass all with relations, or all without.")
+        return read
+
+    def __len__(self) -> int:
+        return len(self.head)
+
+    @property
+    def reversed(self) -> Edges:
+        return Edges(self.tail, self.relation, self.head)
+
+    def turned(self, relation: int) -> Edges:
+        """The reversed edges, all under one relation."""
+        return Edges(self.tail, np.full(len(self), relation), self.head)
+
+    def take(self, rows: Any) -> Edges:
+        return Edges(self.head[rows], self.relation[rows], self.tail[rows])
+
+    @staticmethod
+    def joined(lists: Sequence[Edges]) -> Edges:
+        columns = zip(*((each.head, each.relation, each.tail) for each in lists), strict=True)
+        return Edges(*(np.concatenate(column) for column in columns))
+
+    @property
+    def nodes(self) -> int:
+        """One more than the largest node."""
+        return 1 + max(int(self.head.max(initial=-1)), int(self.tail.max(initial=-1)))
+
+    @property
+    def rows(self) -> Ints:
+        return np.stack([self.head, self.relation, self.tail], axis=1)
+
+    @cached_property
+    def numbers(self) -> Ints:
+        """The number of each edge among the distinct ones."""
+        return dense(self.head, self.relation, self.tail)
+
+    @cached_property
+    def repeats(self) -> float:
+        """The share of edges that repeat another one."""
+        return 1 - (int(self.numbers.max()) + 1) / len(self) if len(self) else 0.0
+
+    def among(self, others: Edges) -> Mask:
+        """Which of these edges are among the others."""
+        mine, theirs = np.split(Edges.joined([self, others]).numbers, [len(self)])
+        return np.isin(mine, theirs)
+
+
+def dense(*columns: Ints) -> Ints:
+    """A number for each distinct row of columns, from 0 without gaps, in the order of the rows."""
+    return distinct(columns)[1]
+
+
+def pair_codes(first: Ints, second: Ints | int, width: int) -> Ints:
+    """One number for two, if the second is below `width`."""
+    if (int(first.max(initial=0)) + 1) * width > _LARGEST:
+        raise InputError("node numbers are too large to be looked up", fix="Number nodes from 0 without gaps.")
+    codes: Ints = first * width + second
+    return codes
+
+
+# ---- triples as other libraries have them
+
+
+@dataclass(frozen=True, eq=False)
+class TripleNames:
+    """The names of entities and of relations, in the order of their numbers."""
+
+    entities: AnyArray | None = None
+    relations: AnyArray | None = None
+
+    @classmethod
+    def of(cls, given: Any) -> TripleNames:
+        """A pair of lists or of dictionaries from name to number, or an object that has both, as a TriplesFactory."""
+        if given is None:
+            return cls()
+        if hasattr(given, "entity_to_id") and hasattr(given, "relation_to_id"):
+            given = given.entity_to_id, given.relation_to_id
+        if not isinstance(given, tuple) or len(given) != 2:
+            fix = "Pass (entity names, relation names), or a TriplesFactory."
+            raise InputError(f"found {type(given).__name__}", where="names", fix=fix)
+        return cls(*(_in_order(part, f"names[{number}]") for number, part in enumerate(given)))
+
+
+def triples_of(given: Any, where: str, names: TripleNames | None = None) -> Edges:
+    """Triples from an array, a frame with three columns, a TriplesFactory of PyKEEN, or a list of any of these."""
+    known = names or TripleNames()
+    if isinstance(given, Edges):
+        return given
+    if hasattr(given, "mapped_triples"):
+        given = given.mapped_triples
+    if isinstance(given, list | tuple) and given and any(_is_triples(part) for part in given):
+        return Edges.joined([triples_of(part, f"{where}[{number}]", known) for number, part in enumerate(given)])
+    if hasattr(given, "columns") and not is_tensor(given):
+        columns = frame_columns(given, where, 3)
+    else:
+        array = np.asarray(given) if not is_tensor(given) else as_numeric(given, where)
+        if array.ndim != 2 or array.shape[1] != 3:
+            raise InputError(f"found the shape {array.shape}", where=where, fix=_TRIPLES)
+        columns = list(array.T)
+    needed = "names=(entity names, relation names)"
+    kinds = (known.entities, known.relations, known.entities)
+    numbers = [numbers_of(column, kind, where, needed) for column, kind in zip(columns, kinds, strict=True)]
+    return Edges.of(np.stack(numbers, axis=1), where)
+
+
+def _in_order(names: Any, where: str) -> AnyArray | None:
+    if names is None:
+        return None
+    if isinstance(names, Mapping):
+        numbers = sorted(names.values())
+        if numbers != list(range(len(numbers))):
+            raise InputError("the numbers of names have gaps", where=where, fix="Number them from 0.")
+        names = sorted(names, key=names.__getitem__)
+    return as_labels(list(names), where)
+
+
+def _is_triples(part: Any) -> bool:
+    return hasattr(part, "mapped_triples") or hasattr(part, "columns") or np.ndim(part) == 2

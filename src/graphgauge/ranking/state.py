@@ -21,15 +21,12 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.core.result import Result
 from graphgauge.core.types import Floats, Ints
-from graphgauge.ranking.counts import Counts, Met, arrays_of
+from graphgauge.ranking.counts import SINGLE, Counts, Labels, Met, arrays_of
 from graphgauge.ranking.evaluate import evaluate, queries_of
-from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import CountedQueries, Queries
 from graphgauge.ranking.scores import MINUS_INF, PoolQueries
 
-# Queries without ids are kept one by one up to this many, and beyond it as cells of those that count the same.
-_SINGLE = 1 << 24
 _KIND = "ranking"
 Part = CountedQueries | PoolQueries
 
@@ -132,7 +129,7 @@ class RankingState:
         parts: list[Any] = [*self._parts.get(name, []), part]
         while len(parts) > 1 and parts[-1].n >= parts[-2].n:  # so that many small batches cost little
             parts[-2:] = [part.join(parts[-2:])]
-        if isinstance(part, CountedQueries) and not ids and parts[-1].n > _SINGLE:
+        if isinstance(part, CountedQueries) and not ids and parts[-1].n > SINGLE:
             parts[-1] = CountedQueries(parts[-1].counts.fold(), parts[-1].pool() if part.has_pool else None)
         self._parts[name] = parts
         self._ids |= ids

@@ -16,8 +16,7 @@ from graphgauge.core.arrays import Floats, Ints, Mask, as_labels
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import whole_number
 from graphgauge.ranking.beyond import Catalog, Recommended
-from graphgauge.ranking.counts import Counts, Met
-from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.counts import Counts, Labels, Met
 from graphgauge.ranking.queries import Queries, Rows
 from graphgauge.ranking.sets import Numbering, Sets, numbers_of
 

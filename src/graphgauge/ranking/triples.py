@@ -11,13 +11,11 @@ import numpy as np
 from graphgauge.core.arrays import Ints, Mask, as_numeric, is_tensor, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
-from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.edges import Edges, TripleNames, dense, triples_of
-from graphgauge.ranking.entities import EntityQueries, require_allowed
-from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.counts import Counts, Labels
+from graphgauge.ranking.entities import EntityQueries
 from graphgauge.ranking.queries import Queries, Rows
 from graphgauge.ranking.scorers import FunctionOf, Scorer, Task
-from graphgauge.ranking.sets import Numbering, Sets
+from graphgauge.ranking.sets import Edges, Sets, TripleNames, dense, triples_of
 
 SIDES = ("head", "tail")
 # How embeddings of entities and relations are scored: the distances are those of TransE.
@@ -36,7 +34,6 @@ def from_triples(
     score: str | None = None,
     sides: Sequence[str] = ("head", "tail"),
     entities: int | None = None,
-    candidates: Mapping[str, Any] | None = None,
     names: Any = None,
     groups: Mapping[str, Any] | None = None,
     cluster: Any = None,
@@ -65,8 +62,6 @@ def from_triples(
         The ends that are asked for.
     entities
         The number of entities, if the model does not have it as `num_entities`.
-    candidates
-        The only candidates by relation, `{"tail": sets, "head": sets}`: one set per relation.
     names
         (entity names, relation names) in order, or a TriplesFactory, if triples name them.
     groups, cluster, weights
@@ -103,11 +98,10 @@ def from_triples(
         if edges.nodes > count:
             what = f"names the entity {edges.nodes - 1}, and entity numbers must be in 0 … {count - 1}"
             raise InputError(what, where=name, fix="Number entities from 0, or pass their number as entities=.")
-    allowed = _by_side(candidates, count)
     parts = []
     for side in chosen:
         turned = (triples, others) if side == "tail" else (triples.reversed, others.reversed)
-        parts.append(EntityQueries(scorer(side), Answers(*turned, count, allowed.get(side)), Labels(), "rank"))
+        parts.append(EntityQueries(scorer(side), Answers(*turned, count), Labels(), "rank"))
     return TripleQueries(parts, _labels(triples, chosen, {"groups": groups, "cluster": cluster, "weights": weights}))
 
 
@@ -135,23 +129,19 @@ class TripleQueries(Queries):
 class Answers:
     """The tasks of one side: its right answers, and those of known triples to the same question, which are left out.
 
-    Edges are turned so that their tail is asked for. `allowed` has one set per relation.
+    Edges are turned so that their tail is asked for.
     """
 
-    def __init__(self, asked: Edges, known: Edges, entities: int, allowed: Sets | None) -> None:
+    def __init__(self, asked: Edges, known: Edges, entities: int) -> None:
         self.targets = Sets(asked.tail, np.arange(len(asked) + 1), entities)
-        self._allowed, self._relation = allowed, asked.relation
         both = Edges.joined([asked, known])
         question = dense(both.head, both.relation)
         self._question, others = np.split(question, [len(asked)])
         self._known = Sets.from_pairs(others, known.tail, int(question.max(initial=-1)) + 1, entities)
-        if allowed is not None:
-            require_allowed(self.targets, allowed.take(self._relation))
 
     def take(self, rows: Any) -> Task:
         targets = self.targets.take(rows)
-        known = self._known.take(self._question[rows]).without(targets)
-        return Task(targets, known, None if self._allowed is None else self._allowed.take(self._relation[rows]))
+        return Task(targets, self._known.take(self._question[rows]).without(targets))
 
 
 def _labels(triples: Edges, sides: Sequence[str], about: Mapping[str, Any]) -> Labels:
@@ -174,22 +164,6 @@ def _codes(triples: Edges) -> Ints:
         return triples.numbers
     codes: Ints = triples.head << 39 | triples.relation << 24 | triples.tail
     return codes
-
-
-def _by_side(candidates: Mapping[str, Any] | None, entities: int) -> dict[str, Sets]:
-    """The allowed candidates of each relation, by side."""
-    if candidates is None:
-        return {}
-    if not isinstance(candidates, Mapping):
-        what = f"expected sets by side, found {type(candidates).__name__}"
-        raise InputError(what, where="candidates", fix='For example {"tail": sets}, one set per relation.')
-    sets = {}
-    for side, given in candidates.items():
-        one_of("side", side, SIDES)
-        shaped = given[1][:-1] if isinstance(given, tuple) else given
-        relations = int(shaped.shape[0]) if hasattr(shaped, "shape") else len(shaped)
-        sets[side] = Sets.read(given, Numbering(relations, entities, query="relation"), f"candidates[{side!r}]")
-    return sets
 
 
 # ---- models
@@ -220,7 +194,7 @@ def _of_embeddings(
     model: tuple[Any, ...], score: str | None, rows: Ints, entities: int | None
 ) -> tuple[int, Callable[[str], Scorer]]:
     """DistMult and TransE: a query is an embedding too, and is compared with those of all entities."""
-    from graphgauge.ranking.exact import Embeddings
+    from graphgauge.ranking.scorers import Embeddings
 
     if len(model) != 2:
         raise OptionError(f"expected embeddings of entities and relations, found {len(model)} parts", fix=_MODEL)

@@ -23,8 +23,8 @@ from graphgauge.core.registry import find
 from graphgauge.core.result import Interval, Result
 from graphgauge.ranking.assist import Assist
 from graphgauge.ranking.cells import numbered
+from graphgauge.ranking.counts import Labels
 from graphgauge.ranking.evaluate import evaluate
-from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.queries import CountedQueries, Queries
 from graphgauge.ranking.reading import Followed, Reading
 from graphgauge.ranking.ties import TIES
