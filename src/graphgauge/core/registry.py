@@ -166,7 +166,9 @@ def _place(entry: Metric) -> tuple[str, str]:
 
 def metrics(family: str | None = None) -> tuple[Metric, ...]:
     """The declared metrics of one family, or of all."""
-    for name in usable_names() if family is None else (one_of("family", family, family_names()),):
+    if family is not None and not is_family(family):  # asked first: naming all families searches the installed packages
+        one_of("family", family, family_names())
+    for name in usable_names() if family is None else (family,):
         load_module(name, "metrics")
     return tuple(each for name, known in _METRICS.items() if family in (None, name) for each in known.values())
 
