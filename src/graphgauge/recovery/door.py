@@ -15,20 +15,8 @@ from graphgauge.core.arrays import as_numeric, is_tensor
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.recovery.adapters import Side, from_library, has_lags
-from graphgauge.recovery.compare import Pair
-from graphgauge.recovery.graph import (
-    HEAD,
-    KIND_OF,
-    Graph,
-    Kind,
-    Names,
-    are_numbers,
-    distinct_names,
-    numbers_of,
-    refuse_other_names,
-    some,
-)
-from graphgauge.recovery.layers import Cut, Layer, Listed, mirrored
+from graphgauge.recovery.compare import Cut, Layer, Pair, mirrored
+from graphgauge.recovery.graph import Kind, Names, are_numbers, distinct_names, numbers_of, refuse_other_names, some
 from graphgauge.recovery.reading import ARGUMENTS, MOST_NODES, Reading, are_edges, one_word, read, refuse_many
 
 _BOTH = "A_true and A_pred"
@@ -107,10 +95,9 @@ def _pair(A_true: Any, A_pred: Any, reading: Reading, lagged: bool, number: int 
 
 def _nodes(sides: tuple[Side, Side], nodes: Any) -> tuple[Names | None, int]:
     """The names of the nodes in order, if there are any, and their number."""
-    names = [side.names if side.listed is None else side.listed.nodes for side in sides]
     count, order = _counted_or_named(nodes, sides)
-    unnamed = [where for where, side, own in zip(ARGUMENTS, sides, names, strict=True) if own is None and side.layers]
-    stated = next((own for own in names if own is not None), None)
+    stated = next((side.names for side in sides if side.names is not None), None)
+    unnamed = [where for where, side in zip(ARGUMENTS, sides, strict=True) if side.names is side.occur is None]
     if order is None and stated is not None:
         order = tuple(sorted(stated, key=lambda name: int(str(name)))) if are_numbers(stated) else stated
         if unnamed and not are_numbers(stated):
@@ -120,10 +107,10 @@ def _nodes(sides: tuple[Side, Side], nodes: Any) -> tuple[Names | None, int]:
                 where=_BOTH,
                 fix=f"Pass nodes= with the names in the order of the rows of {unnamed[0]}: nodes=[{shown}].",
             )
-    for where, own in zip(ARGUMENTS, names, strict=True):
-        if own is not None and order is not None:
-            refuse_other_names(own, order, where)
-    sizes = [side.layers[0].d for side in sides if side.layers]
+    for where, side in zip(ARGUMENTS, sides, strict=True):
+        if side.names is not None and order is not None:
+            refuse_other_names(side.names, order, where)
+    sizes = [side.layers[0].d for side in sides if side.occur is None]
     d = count if count is not None else len(order) if order is not None else sizes[0] if sizes else None
     if d is None:
         fix = 'Pass nodes=: a number, names, or "listed" for those that occur.'
@@ -140,9 +127,9 @@ def _counted_or_named(nodes: Any, sides: tuple[Side, Side]) -> tuple[int | None,
     if isinstance(nodes, str) and nodes == "listed":
         every: set[Hashable] = set()
         for where, side in zip(ARGUMENTS, sides, strict=True):
-            if side.listed is None:
+            if side.occur is None:
                 raise OptionError(f'nodes="listed" is for lists of edges, and {where} is none')
-            every |= {*(side.listed.nodes or ()), *side.listed.source, *side.listed.target}
+            every |= {*side.occur}
         return len(every), tuple(sorted(every, key=lambda name: (str(type(name)), name)))
     if isinstance(nodes, str) and nodes.isdecimal():
         return int(nodes), None
@@ -156,47 +143,20 @@ def _counted_or_named(nodes: Any, sides: tuple[Side, Side]) -> tuple[int | None,
 
 def _placed(side: Side, where: str, order: Names | None, d: int) -> tuple[Layer, ...]:
     """The layers of one side over the nodes in order."""
-    if side.listed is not None:
-        return (_numbered(side.listed, where, order, d),)
-    if side.names is None or order is None or side.names == order:
+    own = side.occur if side.names is None else side.names
+    if own is None or own == order:
         return side.layers
-    number = numbers_of(side.names, order, where)
-    return tuple(layer.renumbered(number) for layer in side.layers)
-
-
-def _numbered(graph: Graph, where: str, order: Names | None, d: int) -> Layer:
-    """Edges between names as a layer, each once; an undirected graph may list an edge both ways, alike."""
     if order is None:
-        wrong = next((end for end in (*graph.source, *graph.target) if not _is_number(end, d)), None)
+        wrong = next((name for name in own if not str(name).isdecimal() or int(str(name)) >= d), None)
         if wrong is not None:
             fix = 'Pass nodes= to name them, or nodes="listed" for those that occur.'
             raise InputError(f"{wrong!r:.60} is not one of the nodes 0 … {d - 1}", where=where, fix=fix)
-        source, target = (np.array([int(str(end)) for end in part], np.int64) for part in (graph.source, graph.target))
+        number = np.array([int(str(name)) for name in own], np.int64)
+        if len(np.unique(number)) < len(number):
+            raise InputError("has the same node as a number and as text", where=where, fix="Write it in one way.")
     else:
-        source, target = (numbers_of(part, order, where) for part in (graph.source, graph.target))
-    marks = graph.ends()
-    # An arrow leads from its tail, and what has no direction from the lower number.
-    is_open = (KIND_OF[marks[:, 0], marks[:, 1]] >= Kind.LINE) & (source != target)
-    swapped = np.where(is_open, source > target, marks[:, 0] == HEAD)
-    source, target = np.where(swapped, target, source), np.where(swapped, source, target)
-    marks = np.where(swapped[:, np.newaxis], marks[:, ::-1], marks)
-    kinds = np.where(is_open, KIND_OF[marks[:, 0], marks[:, 1]], int(Kind.FORWARD))
-    edges = Listed.ordered(source * d + target, kinds, np.array(graph.weight, np.float64))
-    again = np.flatnonzero(edges.cells[1:] == edges.cells[:-1])
-    ends = edges.weights[again], edges.weights[again + 1]
-    wrong_ones = again[~((ends[0] == ends[1]) | (np.isnan(ends[0]) & np.isnan(ends[1]))) | graph.directed]
-    if wrong_ones.size:
-        first = divmod(int(edges.cells[wrong_ones[0]]), d)
-        labels = first if order is None else (order[first[0]], order[first[1]])
-        said = "is listed twice" if graph.directed else "has two weights"
-        raise InputError(f"the edge {labels!r} {said}", where=where, fix="List it once.")
-    once = np.ones(len(edges.cells), np.bool_)
-    once[again + 1] = False
-    return Layer(d, edges=edges.only(once))
-
-
-def _is_number(end: Hashable, d: int) -> bool:
-    return str(end).isdecimal() and int(str(end)) < d
+        number = numbers_of(own, order, where)
+    return tuple(layer.renumbered(number, d) for layer in side.layers)
 
 
 def _sources(sources: Any, pair: Pair) -> Mask | None:
@@ -238,7 +198,8 @@ def _checked(pair: Pair, sign: str | None, states_marks: bool, nan: str, number:
         what = f"threshold is {pair.cut.threshold:g}, below 0, so every cell that is not stored would be an edge"
         raise OptionError(what, fix="Pass a dense matrix, or a threshold of at least 0.")
     if found["missing"]:
-        missing = tuple(pair.counted(_missing(layer)) for layer in pair.prediction)
+        cells = [_missing(layer) for layer in pair.prediction]
+        missing = tuple(each[pair.allowed(each, lag)] for lag, each in enumerate(cells))
         if nan == "raise" and any(cells.size for cells in missing):
             raise _wrong_values(pair, 1, np.isnan, "values are NaN", _FIX_NAN, number)
         pair = replace(pair, missing=missing)

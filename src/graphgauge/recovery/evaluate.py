@@ -20,10 +20,9 @@ from graphgauge.protocols import under_protocols
 from graphgauge.recovery.compare import Pair
 from graphgauge.recovery.counts import Counts
 from graphgauge.recovery.door import pairs
-from graphgauge.recovery.members import BOUNDS
 from graphgauge.recovery.reading import Reading
 from graphgauge.recovery.samples import Curves, Edges, Models, Rows, Weights
-from graphgauge.recovery.structure import models_of
+from graphgauge.recovery.structure import BOUNDS, models_of
 
 SHD = ("pair", "cell")
 # Sizes of F1@K in true edges: those of the default, and all.
