@@ -65,6 +65,8 @@ def from_library(value: Any, where: str) -> Side | None:
     """The graph in a result of another library; None for everything else."""
     if isinstance(value, tuple) and len(value) == 2 and _is_general_graph(value[0]):
         value = value[0]  # causal-learn's FCI returns its graph and a list of edges
+    if isinstance(value, np.ndarray) and value.dtype.kind in "US":
+        return Side(decoded(value, "tigramite", where), states_marks=True)  # no other tool writes edges as text
     if isinstance(value, Mapping):
         return _from_results(value, where)
     if hasattr(value, "is_multigraph") and hasattr(value, "adjacency"):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric, is_tensor
+from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy
 from graphgauge.core.types import AnyArray
@@ -117,9 +117,6 @@ def _read_plain(value: Any, where: str, encoding: str | None, lagged: bool, colu
         value = value.toarray()
     if encoding is not None:
         return Side(decoded(value, encoding, where), states_marks=True)
-    if np.asarray(value if not is_tensor(value) else 0).dtype.kind in "US":
-        fix = 'For tigramite\'s links pass encoding="tigramite", and lagged=True if they have lags.'
-        raise InputError("is an array of text", where=where, fix=fix)
     return Side(_matrices(as_numeric(value, where), where, lagged))
 
 
