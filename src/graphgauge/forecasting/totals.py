@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphgauge.core.types import AnyArray
-from graphgauge.forecasting.calibration import Reliability, Spread
+from graphgauge.forecasting.calibration import Bins, Reliability, Spread, all_bins, std_table
 from graphgauge.forecasting.cells import Cells
 from graphgauge.forecasting.design import Design
 from graphgauge.forecasting.joint import Vectors, joint_table
@@ -16,7 +16,6 @@ from graphgauge.forecasting.nodes import Extras
 from graphgauge.forecasting.ranks import rank_tables
 from graphgauge.forecasting.reading import names_of
 from graphgauge.forecasting.sample import Sample
-from graphgauge.forecasting.spread import Bins, all_bins, std_table
 from graphgauge.forecasting.sums import Table
 
 
