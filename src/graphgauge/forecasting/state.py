@@ -111,16 +111,9 @@ class ForecastState:
         InputError
             If a time step was counted before, or the batch does not fit the others.
         """
-        arrays = {
-            "y_true": y_true,
-            "y_pred": y_pred,
-            "std": std,
-            "quantiles": quantiles,
-            "samples": samples,
-            "mask": mask,
-        }
         levels = self._levels if quantiles is not None else None
-        sample = Sample.from_arrays(arrays, scores, levels, self._reading)
+        arrays = {"std": std, "quantiles": quantiles, "samples": samples, "mask": mask}
+        sample = Sample.from_arrays({"y_true": y_true, "y_pred": y_pred, **arrays}, scores, levels, self._reading)
         if CHANNEL in sample.axes:
             raise InputError("has channels", where="y_true", fix="Make a state for each: their units differ.")
         first = self._first_step(start)
