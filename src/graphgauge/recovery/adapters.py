@@ -21,13 +21,14 @@ from graphgauge.recovery.graph import CIRCLE, HEAD, KIND_OF, MARKS, TAIL, Graph,
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One graph as it was read: its layers, and what it states itself.
+    """One graph as it was read: its layers, and what it states itself; `where` is its argument, for errors.
 
     `names` are those of all its nodes in order; of a list of edges the nodes that `occur`, in the order of its layer,
     are known, and `names` only if they were given. `states_marks`, that its edges are given by their marks, not by
     scores; `orientation` and `sign`, that its writer is known to use these.
     """
 
+    where: str
     layers: tuple[Layer, ...]
     names: Names | None = None
     occur: Names | None = None
@@ -58,7 +59,7 @@ def listed(graph: Graph, where: str) -> Side:
     once = np.ones(len(edges.cells), np.bool_)
     once[again + 1] = False
     stated = None if graph.marks is None else "row_to_column"
-    return Side((Layer(d, edges=edges.only(once)),), graph.nodes, occur, orientation=stated)
+    return Side(where, (Layer(d, edges=edges.only(once)),), graph.nodes, occur, orientation=stated)
 
 
 def from_library(value: Any, where: str) -> Side | None:
@@ -66,7 +67,7 @@ def from_library(value: Any, where: str) -> Side | None:
     if isinstance(value, tuple) and len(value) == 2 and _is_general_graph(value[0]):
         value = value[0]  # causal-learn's FCI returns its graph and a list of edges
     if isinstance(value, np.ndarray) and value.dtype.kind in "US":
-        return Side(decoded(value, "tigramite", where), states_marks=True)  # no other tool writes edges as text
+        return Side(where, decoded(value, "tigramite", where), states_marks=True)  # no other tool writes edges as text
     if isinstance(value, Mapping):
         return _from_results(value, where)
     if hasattr(value, "is_multigraph") and hasattr(value, "adjacency"):
@@ -77,9 +78,9 @@ def from_library(value: Any, where: str) -> Side | None:
     if hasattr(value, "causal_matrix") and hasattr(value, "learn"):
         return _from_gcastle(value, where)
     if hasattr(value, "adjacency_matrices_"):
-        return _from_lingam(list(value.adjacency_matrices_))
+        return _from_lingam(list(value.adjacency_matrices_), where)
     if hasattr(value, "adjacency_matrix_"):
-        return _from_lingam([value.adjacency_matrix_])
+        return _from_lingam([value.adjacency_matrix_], where)
     return None
 
 
@@ -125,7 +126,7 @@ def _from_causal_learn(graph: Any, where: str) -> Side:
     names = tuple(graph.get_node_names())
     usual = all(re.fullmatch(rf"X{number}", str(name)) for number, name in enumerate(names, 1))
     layers = decoded(np.asarray(graph.graph), "causal-learn", where)
-    return Side(layers, names=None if usual else names, states_marks=True)
+    return Side(where, layers, names=None if usual else names, states_marks=True)
 
 
 def _from_gcastle(learner: Any, where: str) -> Side:
@@ -137,10 +138,10 @@ def _from_gcastle(learner: Any, where: str) -> Side:
     weights = getattr(learner, "weight_causal_matrix", None)
     if weights is not None and np.shape(weights) == (layer.d, layer.d):
         layer = replace(layer, scores=_sizes(weights))
-    return Side((layer,), names=names, states_marks=True)
+    return Side(where, (layer,), names=names, states_marks=True)
 
 
-def _from_lingam(matrices: list[Any]) -> Side:
+def _from_lingam(matrices: list[Any], where: str) -> Side:
     """A model's weights, row ← column, one matrix per lag; both cells of a pair with a common cause are NaN."""
     layers = []
     for lag, matrix in enumerate(matrices):
@@ -153,7 +154,7 @@ def _from_lingam(matrices: list[Any]) -> Side:
             sizes = np.where(common.flat[cells], 1.0, weights.flat[cells])
             layer = Layer(len(weights), edges=Listed(cells, kinds, sizes))
         layers.append(layer)
-    return Side(tuple(layers), orientation="column_to_row", sign="absolute")
+    return Side(where, tuple(layers), orientation="column_to_row", sign="absolute")
 
 
 def _from_results(results: Mapping[Any, Any], where: str) -> Side | None:
@@ -166,7 +167,7 @@ def _from_results(results: Mapping[Any, Any], where: str) -> Side | None:
     values = results.get("val_matrix")
     if values is not None and np.shape(values) == (layers[0].d, layers[0].d, len(layers)):
         layers = tuple(replace(layer, scores=_sizes(values[:, :, lag])) for lag, layer in enumerate(layers))
-    return Side(layers, states_marks=True)
+    return Side(where, layers, states_marks=True)
 
 
 def _sizes(values: Any) -> AnyArray:

@@ -5,7 +5,7 @@ pairs(A_true, A_pred, Reading(…)) -> [Pair, …]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -70,12 +70,14 @@ def _is_graph(part: Any) -> bool:
 
 def _pair(A_true: Any, A_pred: Any, reading: Reading, lagged: bool, number: int | None = None) -> Pair:
     """One pair; errors about values name its `number` among several."""
-    truth, prediction = (
-        read(value, where, lagged, reading) for value, where in zip((A_true, A_pred), ARGUMENTS, strict=True)
-    )
-    order, d = _nodes((truth, prediction), reading.nodes)
-    layers = [_placed(side, where, order, d) for side, where in zip((truth, prediction), ARGUMENTS, strict=True)]
-    _refuse_other_sizes(layers, reading.nodes, d)
+    given = zip((A_true, A_pred), ARGUMENTS, strict=True)
+    sides = tuple(read(value, where, lagged, reading) for value, where in given)
+    order, d = _nodes(sides, reading.nodes)
+    truth, layers = (_placed(side, order, d, reading.nodes) for side in sides)
+    if len(truth) != len(layers):
+        what = f"{len(truth)} true lags with {len(layers)} predicted ones"
+        raise InputError(what, where=_BOTH, fix="Both need the same lags, from 0 on: pad with zeros.")
+    prediction = sides[1]
     sign = reading.sign or prediction.sign
     threshold = reading.threshold if reading.threshold is not None else 0.0 if sign == "absolute" else 0.5
     if prediction.states_marks and not 0 <= threshold < 1:
@@ -85,7 +87,7 @@ def _pair(A_true: Any, A_pred: Any, reading: Reading, lagged: bool, number: int 
         )
     # NumPy's numbers stay as they are: 0.3 in half the precision is as round as 0.3.
     cut = Cut(threshold if isinstance(threshold, np.floating) else float(threshold), sign == "absolute")
-    pair = Pair(layers[0], layers[1], cut, order)
+    pair = Pair(truth, layers, cut, order)
     pair = replace(pair, sources=_sources(reading.sources, pair))
     return _checked(pair, sign, prediction.states_marks, reading.nan, number)
 
@@ -93,23 +95,24 @@ def _pair(A_true: Any, A_pred: Any, reading: Reading, lagged: bool, number: int 
 # ---- nodes
 
 
-def _nodes(sides: tuple[Side, Side], nodes: Any) -> tuple[Names | None, int]:
+def _nodes(sides: tuple[Side, ...], nodes: Any) -> tuple[Names | None, int]:
     """The names of the nodes in order, if there are any, and their number."""
     count, order = _counted_or_named(nodes, sides)
-    stated = next((side.names for side in sides if side.names is not None), None)
-    unnamed = [where for where, side in zip(ARGUMENTS, sides, strict=True) if side.names is side.occur is None]
-    if order is None and stated is not None:
+    named = [side for side in sides if side.names is not None]
+    if order is None and named:
+        stated = named[0].names or ()
         order = tuple(sorted(stated, key=lambda name: int(str(name)))) if are_numbers(stated) else stated
-        if unnamed and not are_numbers(stated):
-            shown = some(sorted(map(repr, stated)))
+        unnamed = next((side.where for side in sides if side.names is side.occur is None), None)
+        if unnamed is not None and not are_numbers(stated):
+            names = some(sorted(map(repr, stated)))
             raise InputError(
-                f"{ARGUMENTS[unnamed == ['A_true']]} names its nodes, and {unnamed[0]} does not",
+                f"{named[0].where} names its nodes, and {unnamed} does not",
                 where=_BOTH,
-                fix=f"Pass nodes= with the names in the order of the rows of {unnamed[0]}: nodes=[{shown}].",
+                fix=f"Pass nodes= with the names in the order of the rows of {unnamed}: nodes=[{names}].",
             )
-    for where, side in zip(ARGUMENTS, sides, strict=True):
-        if side.names is not None and order is not None:
-            refuse_other_names(side.names, order, where)
+    for side in named:
+        if order is not None:
+            refuse_other_names(side.names or (), order, side.where)
     sizes = [side.layers[0].d for side in sides if side.occur is None]
     d = count if count is not None else len(order) if order is not None else sizes[0] if sizes else None
     if d is None:
@@ -119,17 +122,16 @@ def _nodes(sides: tuple[Side, Side], nodes: Any) -> tuple[Names | None, int]:
     return order, d
 
 
-def _counted_or_named(nodes: Any, sides: tuple[Side, Side]) -> tuple[int | None, Names | None]:
+def _counted_or_named(nodes: Any, sides: tuple[Side, ...]) -> tuple[int | None, Names | None]:
     """The value of `nodes=`: the number of nodes, or their names."""
     nodes = one_word(nodes)
     if nodes is None:
         return None, None
     if isinstance(nodes, str) and nodes == "listed":
-        every: set[Hashable] = set()
-        for where, side in zip(ARGUMENTS, sides, strict=True):
-            if side.occur is None:
-                raise OptionError(f'nodes="listed" is for lists of edges, and {where} is none')
-            every |= {*side.occur}
+        other = next((side.where for side in sides if side.occur is None), None)
+        if other is not None:
+            raise OptionError(f'nodes="listed" is for lists of edges, and {other} is none')
+        every: set[Any] = {name for side in sides for name in side.occur or ()}
         return len(every), tuple(sorted(every, key=lambda name: (str(type(name)), name)))
     if isinstance(nodes, str) and nodes.isdecimal():
         return int(nodes), None
@@ -141,21 +143,27 @@ def _counted_or_named(nodes: Any, sides: tuple[Side, Side]) -> tuple[int | None,
     return len(order), order
 
 
-def _placed(side: Side, where: str, order: Names | None, d: int) -> tuple[Layer, ...]:
+def _placed(side: Side, order: Names | None, d: int, nodes: Any) -> tuple[Layer, ...]:
     """The layers of one side over the nodes in order."""
     own = side.occur if side.names is None else side.names
-    if own is None or own == order:
+    if own is None:
+        if side.layers[0].d != d:
+            fix = f"nodes= says {d}." if nodes is not None else f"The other has {d}; both must have the same nodes."
+            what = f"{side.where} has {side.layers[0].d} nodes"
+            raise InputError(what, where=_BOTH if nodes is None else "nodes", fix=fix)
         return side.layers
     if order is None:
         wrong = next((name for name in own if not str(name).isdecimal() or int(str(name)) >= d), None)
         if wrong is not None:
             fix = 'Pass nodes= to name them, or nodes="listed" for those that occur.'
-            raise InputError(f"{wrong!r:.60} is not one of the nodes 0 … {d - 1}", where=where, fix=fix)
+            raise InputError(f"{wrong!r:.60} is not one of the nodes 0 … {d - 1}", where=side.where, fix=fix)
         number = np.array([int(str(name)) for name in own], np.int64)
         if len(np.unique(number)) < len(number):
-            raise InputError("has the same node as a number and as text", where=where, fix="Write it in one way.")
+            raise InputError("has the same node as a number and as text", where=side.where, fix="Write it in one way.")
+    elif own == order:
+        return side.layers
     else:
-        number = numbers_of(own, order, where)
+        number = numbers_of(own, order, side.where)
     return tuple(layer.renumbered(number, d) for layer in side.layers)
 
 
@@ -176,16 +184,6 @@ def _sources(sources: Any, pair: Pair) -> Mask | None:
 
 
 # ---- what cannot be compared
-
-
-def _refuse_other_sizes(sides: Sequence[tuple[Layer, ...]], nodes: Any, d: int) -> None:
-    for layers, where in zip(sides, ARGUMENTS, strict=True):
-        if layers[0].d != d:
-            fix = f"nodes= says {d}." if nodes is not None else f"The other has {d}; both must have the same nodes."
-            raise InputError(f"{where} has {layers[0].d} nodes", where=_BOTH if nodes is None else "nodes", fix=fix)
-    if len(sides[0]) != len(sides[1]):
-        what = f"{len(sides[0])} true lags with {len(sides[1])} predicted ones"
-        raise InputError(what, where=_BOTH, fix="Both need the same lags, from 0 on: pad with zeros.")
 
 
 def _checked(pair: Pair, sign: str | None, states_marks: bool, nan: str, number: int | None) -> Pair:

@@ -113,11 +113,11 @@ def _read_plain(value: Any, where: str, encoding: str | None, lagged: bool, colu
         plain = encoding is None and not lagged
         refuse_many(max(value.shape), where, MOST_NODES if plain else _MOST_IN_MATRIX)
         if plain:
-            return Side((_from_sparse(value, where),))
+            return Side(where, (_from_sparse(value, where),))
         value = value.toarray()
     if encoding is not None:
-        return Side(decoded(value, encoding, where), states_marks=True)
-    return Side(_matrices(as_numeric(value, where), where, lagged))
+        return Side(where, decoded(value, encoding, where), states_marks=True)
+    return Side(where, _matrices(as_numeric(value, where), where, lagged))
 
 
 def are_edges(value: list[Any]) -> bool:
