@@ -62,7 +62,7 @@ def from_wide(frame: Any, *, time: str) -> Labelled:
     >>> truth.values.tolist(), truth.labels["node"].tolist()
     ([[1.0, 3.0], [2.0, 4.0]], ['a', 'b'])
     """
-    columns = columns_of(frame, index=True)
+    columns = columns_of(frame)
     if time not in columns:
         raise InputError(f"no column {time!r:.60}; it has {', '.join(columns):.200}", where="frame")
     return _wide(columns, columns.pop(time), "frame")
@@ -177,7 +177,7 @@ def matched(arrays: Mapping[str, Any], axes: Any) -> Matched | None:
 def _roles(axes: Any, known: Mapping[str, Labelled]) -> Roles:
     """The dimensions of each axis."""
     truth = known["y_true"]
-    every = dict.fromkeys(dim for name, each in known.items() if name not in WIDER for dim in each.dims)
+    every = dict.fromkeys(dim for each in known.values() for dim in each.dims)
     own = {*AXES, CHANNEL}
     if isinstance(axes, Mapping):
         unknown = next((role for role in axes if role not in own), None)
@@ -189,10 +189,11 @@ def _roles(axes: Any, known: Mapping[str, Labelled]) -> Roles:
     elif axes is not None and len(tuple(axes)) == len(truth.dims):
         roles = {role: (dim,) for role, dim in zip(axes, truth.dims, strict=True)}
     else:
-        rest = ", ".join(repr(dim) for dim in truth.dims if dim != "time")
+        ahead = [dim for dim in every if dim not in truth.dims][:2]  # of forecasts by issue and lead time
+        when = f"'time': {ahead[0]!r}, 'horizon': {ahead[1]!r}" if len(ahead) == 2 else "'time': 'time'"
         raise OptionError(
             f"y_true has the dimensions {', '.join(truth.dims)}: which are time, horizon and node?",
-            fix=f"Name them, for example axes={{'time': 'time', 'node': ({rest},)}}.",
+            fix=f"Name them, for example axes={{{when}, 'node': {tuple(dim for dim in truth.dims if dim != 'time')}}}.",
         )
     absent = next((dim for dims in roles.values() for dim in dims if dim not in every), None)
     if absent is not None:
@@ -321,8 +322,8 @@ def is_frame(value: Any) -> bool:
     return hasattr(value, "__getitem__") and (hasattr(value, "columns") or hasattr(value, "column_names"))
 
 
-def columns_of(frame: Any, *, index: bool = False) -> dict[str, AnyArray]:
-    """The columns by name, equally long; with `index` also the index of pandas, if it has a name."""
+def columns_of(frame: Any) -> dict[str, AnyArray]:
+    """The columns by name, equally long, and the index of pandas, if it has a name of its own."""
     if isinstance(frame, Mapping):
         columns = {str(name): np.asarray(values) for name, values in frame.items()}
     else:
@@ -331,7 +332,8 @@ def columns_of(frame: Any, *, index: bool = False) -> dict[str, AnyArray]:
         if not is_frame(frame):
             what = f"{type(frame).__name__} is not a table"
             raise InputError(what, where="table", fix="Pass a frame of columns, or a mapping of them.")
-        if index and any(name is not None for name in getattr(getattr(frame, "index", None), "names", ())):
+        index = getattr(getattr(frame, "index", None), "names", ())
+        if any(name is not None and name not in frame.columns for name in index):
             frame = frame.reset_index()
         names = getattr(frame, "column_names", None) or list(frame.columns)
         twice = next((name for name in names if list(names).count(name) > 1), None)
