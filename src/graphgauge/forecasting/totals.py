@@ -41,7 +41,7 @@ class Totals:
         """The totals of a sample whose first time step is number `first`."""
         by_horizon, by_node = measure(sample, design, first=first, weights=extras.weights, naive=extras.naive)
         tables, spread = {"horizon": by_horizon, "node": by_node}, None
-        if not design.weighted and design.form in ("gaussian", "samples"):
+        if not design.weighted and design.form in ("gaussian", "samples") and "ranks" in design.parts:
             tables |= rank_tables(sample, design, first=first)
         if not design.weighted and design.form == "gaussian" and "bins" in design.parts:
             spread = std_table(sample)

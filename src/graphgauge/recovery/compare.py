@@ -172,18 +172,16 @@ class Layer:
 
     def renumbered(self, number: Ints, d: int) -> Layer:
         """Node i becomes node `number[i]` of d."""
-        if self.edges is None or self.scores is not None:
-            grid = np.ix_(np.argsort(number), np.argsort(number))
-            matrices = {"matrix": self.matrix, "scores": self.scores}
-            self = replace(self, **{name: None if own is None else own[grid] for name, own in matrices.items()})
-        if self.edges is None:
-            return self
-        cells, kinds, weights = self.edges
+        grid = np.ix_(np.argsort(number), np.argsort(number))
+        scores = None if self.scores is None else self.scores[grid]
+        if self.matrix is not None:
+            return replace(self, matrix=self.matrix[grid], scores=scores)
+        cells, kinds, weights = self.edges or self.listed
         source, target = (number[ends] for ends in np.divmod(cells, max(self.d, 1)))
         swapped = (source > target) & (kinds >= Kind.LINE) & (not self.late)
         kinds = np.where(swapped, MIRRORED[kinds], kinds)
         cells = np.where(swapped, target * d + source, source * d + target)
-        return replace(self, d=d, edges=Listed.ordered(cells, kinds, weights))
+        return replace(self, d=d, edges=Listed.ordered(cells, kinds, weights), scores=scores)
 
 
 def mirrored(cells: Ints, d: int) -> Ints:

@@ -180,7 +180,7 @@ def _edges_of(table: Mapping[Any, AnyArray], where: str, columns: Mapping[str, s
         raise InputError(f"has no column {absent!r}", where=where, fix=f"It has {some(list(map(str, table)))}.")
     source, target, *weight = (table[chosen[role]].tolist() for role in _ROLES if role in chosen)
     try:
-        return listed(Graph(source, target, *(np.array(column, np.float64) for column in weight)), where)
+        return listed(Graph(source, target, *(list(map(float, column)) for column in weight)), where)
     except ValueError as error:
         raise InputError(f"a weight is not a number ({error})", where=where) from None
 
