@@ -139,11 +139,12 @@ class Layer:
 
     def bits(self, cut: Cut) -> tuple[AnyArray, int]:
         """The arrows, a bit per cell; and which kinds of weights there are, for `facts`."""
-        matrix = self.weights
+        matrix, high = self.weights, cut.threshold
+        if matrix.dtype.kind == "f":  # compared in the type of the weights, as NumPy does
+            high = float(matrix.dtype.type(high))
         if matrix.dtype not in _DIRECT:
             small = np.float32 if matrix.dtype.itemsize <= 4 else np.float64
             matrix = matrix.astype(small if matrix.dtype.kind == "f" else np.int64)
-        high = float(matrix.dtype.type(cut.threshold)) if matrix.dtype.kind == "f" else cut.threshold
         low = -high if cut.absolute else -np.inf
         loopless, threads = 0 if self.late else self.d, threads_for(matrix.size)
         words, _, facts = _core.cell_bits(np.require(matrix, None, ("C", "A")), loopless, low, high, False, threads)
