@@ -113,9 +113,10 @@ def test_c35_tigramites_results_in_one_call_with_their_curves():
     # By size of the values: the lagged edge, both cells of the undirected one, −0.4, then 0.
     assert evaluation["auprc"].value == pytest.approx((1 + 2 / 3) / 2)
     assert evaluation.by("lag")["lag"].tolist() == ["0", "1", "summary", "lagged"]
-    with pytest.raises(InputError, match=r'pass encoding="tigramite", and lagged=True'):
-        recovery.evaluate(truth, links)
-    assert recovery.shd(truth, links, encoding="tigramite") == recovery.shd(truth, {"graph": links})
+    # Arrays of links say themselves what they are, as predictions and as truths.
+    assert recovery.shd(truth, links) == recovery.shd(truth, links, encoding="tigramite")
+    assert recovery.shd(truth, links) == recovery.shd(truth, {"graph": links}) > 0
+    assert recovery.shd(links, {"graph": links, "val_matrix": values}) == 0
 
 
 def test_c36_sources_of_a_gene_network_and_empty_cells(tmp_path):

@@ -31,3 +31,11 @@ def test_losses_of_the_user_are_compared_too() -> None:
     }
     (pair,) = stats.compare(runs, metric="brier", over="items").pairs
     assert pair.p_value < 0.05
+
+
+def test_forecasts_of_different_forms_are_compared_and_the_comparison_says_so() -> None:
+    """A model with intervals may have a rival without."""
+    runs = {"one": forecasting.evaluate(Y, ONE, std=np.ones(Y.shape)), "other": forecasting.evaluate(Y, OTHER)}
+    comparison = stats.compare(runs, metric="mae", over="items")
+    assert comparison.pairs[0].p_value < 0.01
+    assert "forecast is gaussian in 1 run" in str(comparison)

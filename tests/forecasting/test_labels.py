@@ -125,6 +125,13 @@ def test_members_and_quantiles_have_one_more_dimension() -> None:
     assert found.by("node")["node"].tolist() == ["a", "b", "c"]
 
 
+def test_truth_is_looked_up_for_members_alone() -> None:
+    truth, forecast = weather()
+    members = np.stack([forecast.values - 1, forecast.values + 1], axis=-1)
+    found = forecasting.evaluate(truth, samples=grid(members, **forecast.coords, member=[0, 1]), axes=ROLES)
+    assert found["mae"].value == pytest.approx(by_hand(truth, forecast), rel=1e-14)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -160,8 +167,10 @@ def test_coordinates_in_other_digits_are_the_same_places() -> None:
 
 
 def test_dimensions_are_not_guessed() -> None:
-    truth, _ = weather()
-    with pytest.raises(OptionError, match=r"axes=\{'time': 'time', 'node': \('lat', 'lon',\)\}"):
+    truth, forecast = weather()
+    with pytest.raises(OptionError, match=r"axes=\{'time': 'init', 'horizon': 'lead', 'node': \('lat', 'lon'\)\}"):
+        forecasting.evaluate(truth, forecast)
+    with pytest.raises(OptionError, match=r"axes=\{'time': 'time', 'node': \('lat', 'lon'\)\}"):
         forecasting.evaluate(truth, Grid(truth.values + 1, **truth.coords))
     assert forecasting.evaluate(truth, Grid(truth.values + 1, **truth.coords), axes=PLACES)[
         "mae"

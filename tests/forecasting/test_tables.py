@@ -66,6 +66,8 @@ def test_nixtlas_columns_are_known() -> None:
     assert "coverage_80" in found
     assert found.by("horizon")["horizon"].tolist() == [1, 2, 3]
     assert found.by("node")["node"].tolist() == ["a", "b"]
+    indexed = forecasting.evaluate_table(pd.DataFrame(TABLE).set_index("unique_id"), model="Theta")
+    assert indexed["mae"].value == found["mae"].value
 
 
 def kinds() -> dict[str, Any]:

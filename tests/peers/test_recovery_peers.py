@@ -451,11 +451,9 @@ SACHS = (
     "tp",
     "fp",
     "fn",
-    "unoriented",
     "directed_f1",
     "directed_shd",
     "skeleton_f1",
-    "skeleton_shd",
     "cpdag_shd",
     "parent_aid",
 )
@@ -464,11 +462,9 @@ SACHS = (
 def sachs_rows() -> list[list[str]]:
     rows = []
     names, _ = measurements()
-    for truth, graph in truths().items():
-        for method, (prediction, options) in learned().items():
-            evaluation = evaluate(graph, prediction, nodes=names, **options)
-            cells = (f"{evaluation[key].value:.3g}" if evaluation[key].defined else "–" for key in SACHS)
-            rows.append([truth, method, *cells])
+    for method, (prediction, options) in learned().items():
+        evaluation = evaluate(truths()["17 edges"], prediction, nodes=names, **options)
+        rows.append([method, *(f"{evaluation[key].value:.3g}" for key in SACHS)])
     return rows
 
 
@@ -477,7 +473,7 @@ def test_methods_on_the_sachs_measurements() -> None:
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(begin)
     _, _, after = rest.partition(end)
-    text = "\n".join(lines(["truth", "method", *(f"`{key}`" for key in SACHS)], sachs_rows())) + "\n"
+    text = "\n".join(lines(["method", *(f"`{key}`" for key in SACHS)], sachs_rows())) + "\n"
     if os.environ.get("GRAPHGAUGE_REGENERATE"):
         PAGE.write_text(before + begin + "\n" + text + "\n" + end + after, encoding="utf-8")
         page = PAGE.read_text(encoding="utf-8")

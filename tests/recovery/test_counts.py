@@ -207,3 +207,11 @@ def test_tables_of_a_matrix_are_those_of_its_stored_cells(size, dtype):
         assert found["tp"] == (T & P).sum()
         assert found["directed_shd"] == ((T ^ P) | (T ^ P).T).sum() / 2
         assert found["skeleton_shd"] == ((T | T.T) ^ (P | P.T)).sum() / 2
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_weight_equal_to_the_threshold_in_its_own_precision_is_no_edge(dtype):
+    truth, pred = np.eye(3, k=1), np.zeros((3, 3), dtype)
+    pred[0, 1], pred[1, 2] = 0.3, 0.9
+    for options in ({}, {"sources": [0, 1, 2]}):  # counted by bits, and by lists of edges
+        assert evaluate(truth, pred, threshold=0.3, **options)["directed_recall"] == 0.5

@@ -248,7 +248,7 @@ BAD = {
     "different d": (np.eye(3), SCORES, {}, "nodes"),
     "sparse, not square": (scipy.sparse.csr_matrix((3, 4)), SCORES, {}, "square"),
     "ragged": ([[0, 1], [0]], SCORES, {}, "A_true"),
-    "text": (TRUTH.astype(str), SCORES, {}, "is an array of text"),
+    "text": (TRUTH.astype(str), SCORES, {}, "marks that the tigramite encoding does not have"),
     "NaN in the truth": (np.where(TRUTH, np.nan, 0), SCORES, {}, "A_true: 3 of 12 values are NaN"),
     "stack against one": (np.stack([TRUTH] * 3), SCORES, {}, "3 true graphs with one prediction"),
     "edges without nodes": ([(0, 1)], [(1, 0)], {}, "Pass nodes="),

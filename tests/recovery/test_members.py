@@ -8,7 +8,7 @@ from tests.recovery.forms import class_graph, evaluate, model
 from tests.recovery.test_classes import extensions, random_graph
 
 from graphgauge.core.errors import OptionError
-from graphgauge.recovery.members import MOST_MEMBERS, _acyclic
+from graphgauge.recovery.structure import MOST_MEMBERS, _acyclic
 
 BOUNDS = {"min": np.min, "mean": np.mean, "max": np.max}
 

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from graphgauge.core.items import Items
 
 # Conventions that say how an output was read. They may differ between methods; the others define the number.
-READINGS = ("nan", "sign", "orientation", "encoding", "classes", "threshold", "null_value")
+READINGS = (
+    *("nan", "sign", "orientation", "encoding", "classes", "threshold"),  # of graphs
+    *("null_value", "forecast", "errors of"),
+)
 
 
 class Run(Struct, frozen=True, kw_only=True):

@@ -13,10 +13,10 @@ import numpy as np
 
 from graphgauge import _core
 from graphgauge.core.finding import check
+from graphgauge.core.types import Floats, Mask
 from graphgauge.forecasting.cells import Cells
 from graphgauge.forecasting.metrics import r2
 from graphgauge.forecasting.sample import Sample
-from graphgauge.forecasting.signs import almost, copied, hit, spike
 from graphgauge.stats.serial import FEWEST_STEPS, cosine_error
 
 Evidence = Mapping[str, Any]
@@ -212,3 +212,98 @@ def few_time_steps(cells: Cells) -> Evidence | None:
     """There are no intervals, because the time steps are few."""
     steps = int(cells.steps[0])
     return {"steps": steps} if cells.ordered and 0 < steps < FEWEST_STEPS else None
+
+
+# ---- signs in single cells
+
+# The fewest cells for a verdict.
+_FEWEST = 100
+# Rounding of a number that went through float32 and back: a hundred times its epsilon.
+_ROUNDED = 1e-5
+# A forecast is a copy if it is so much nearer to the last value than the truth is.
+_COPY = 1e-3
+# The fewest truths that are evidence of a missing value; truths next to it, relative to their forecasts; and the median
+# distance of forecasts from it that shows that the forecaster knows of it, relative to that of others.
+_FEWEST_NULLS, _NEAR, _KNOWN = 20, 0.1, 0.5
+# Relative to the median distance from the null value: truths that were scaled in float32 and back.
+_ALMOST = 1e-4
+
+
+def _seen(part: Sample) -> Mask:
+    return np.ones(part.y.shape, bool) if part.mask is None else part.mask
+
+
+def copied(begin: Sample) -> float:
+    """Share of forecasts that equal the last truth before them; 0 if this cannot be determined.
+
+    It can for windows that move one step at a time, where the second horizon's truth is the first one's of the next.
+    """
+    y, seen = begin.y, _seen(begin)
+    both = seen[1:, :-1] & seen[:-1, 1:]
+    if not np.array_equal(y[1:, :-1][both], y[:-1, 1:][both]):
+        return 0.0
+    last = y[:-1, :1]
+    moved = seen[1:] & seen[:-1, :1] & (y[1:] != last)  # if the truth is constant, every good forecast is too
+    if moved.sum() < _FEWEST:
+        return 0.0
+    return float((np.abs(begin.mean[1:] - last) <= _COPY * np.abs(y[1:] - last))[moved].mean())
+
+
+def hit(begin: Sample) -> float:
+    """Share of forecasts that equal the truth, up to rounding; 0 if this cannot be determined.
+
+    Repeated truths, such as zeros, are left out. Errors on a grid give no verdict, because a good forecast of counts or
+    of rounded values is often exact.
+    """
+    y, seen = begin.y, _seen(begin)
+    values, counts = np.unique(y[:, :1][seen[:, :1]], return_counts=True)
+    single = seen & ~np.isin(y, values[counts > 1])
+    if single.sum() < _FEWEST:
+        return 0.0
+    truth, error = y[single], np.abs(begin.mean[single] - y[single])
+    hits = error <= _ROUNDED * np.abs(truth)
+    missed = error[~hits]
+    # On a grid the smallest error that is not 0 is as frequent as an error of 0.
+    next_to = np.count_nonzero(missed < 1.5 * missed.min()) if len(missed) else 0
+    return 0.0 if 5 * next_to > np.count_nonzero(hits) else float(hits.mean())
+
+
+def spike(sampled: Sample) -> tuple[float, float]:
+    """Share of truths that are one value which forecasts never approach, and that value; 0 if it may be an observation.
+
+    The value is 0, or the least or the greatest truth, such as −9999. It may be an observation if truths next to it are
+    not rare, as for counts and for rain, or if the forecasts of these truths approach it.
+    """
+    seen = _seen(sampled)
+    y, forecast = sampled.y[seen].astype(np.float64), sampled.mean[seen].astype(np.float64)
+    if len(y) < _FEWEST:
+        return 0.0, 0.0
+    shares = [(_share_of_spike(y, forecast, value), value) for value in dict.fromkeys((0.0, y.min(), y.max()))]
+    share, value = max(shares)
+    return share, float(value)
+
+
+def _share_of_spike(y: Floats, forecast: Floats, value: float) -> float:
+    there = y == value
+    away, expected = np.abs(y - value), np.abs(forecast - value)
+    if np.count_nonzero(there) < _FEWEST_NULLS or there.all():
+        return 0.0
+    reach = np.maximum(expected[~there] * _NEAR, float(away[~there].min()) * (1 + _ROUNDED))
+    near = np.count_nonzero(away[~there] <= reach)
+    known = np.median(expected[there]) < _KNOWN * np.median(expected[~there])
+    return 0.0 if 4 * near >= np.count_nonzero(there) or known else float(there.mean())
+
+
+def almost(sampled: Sample, null_value: float) -> tuple[float, float]:
+    """Share of counted truths that nearly equal the null value, far more than by chance, and their largest distance."""
+    y = sampled.y[_seen(sampled)].astype(np.float64)
+    if len(y) < _FEWEST or not np.isfinite(null_value):
+        return 0.0, 0.0
+    distance = np.abs(y - null_value)
+    far = distance[distance > 0]
+    reach = _ALMOST * float(np.median(far)) if len(far) else 0.0
+    # Up to ten times the distance there are hardly more: the values are a spike at the null value.
+    nearest, wider = np.count_nonzero(distance <= reach), np.count_nonzero(distance <= 10 * reach)
+    if not len(far) or nearest < _FEWEST_NULLS or wider > 1.5 * nearest:
+        return 0.0, 0.0
+    return nearest / len(y), float(distance[distance <= reach].max())

@@ -25,11 +25,9 @@ _WANTED = {
     "width": ("between",),
     "interval_score": ("between", "over"),
     "msis": ("msis",),
-    "ece": ("bins",),
-    "ence": ("bins",),
-    "energy_score": ("joint",),
-    "energy_gain": ("joint",),
-    "variogram_score": ("joint",),
+    **dict.fromkeys(("ece", "ence"), ("bins",)),
+    **dict.fromkeys(("calibration_error", "central_calibration_error", "miscalibration_area"), ("ranks",)),
+    **dict.fromkeys(("energy_score", "energy_gain", "variogram_score"), ("joint",)),
 }
 _OF_STD = ("std", "var", "nll", "crps", "over")
 _CLOSE = 1e-9

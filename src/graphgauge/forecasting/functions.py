@@ -20,14 +20,6 @@ class Reading(TypedDict, total=False):
     nan: str
 
 
-class Shares(TypedDict):
-    """The share of truths in a central interval, its level, and the difference."""
-
-    coverage: float
-    nominal_level: float
-    difference: float
-
-
 def mae(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
     """Mean absolute error.
 
@@ -202,7 +194,7 @@ def interval_score(y_true: Any, low: Any, high: Any, *, level: float, **reading:
     return _between("interval_score", y_true, low, high, level, reading)
 
 
-def coverage(y_true: Any, low: Any, high: Any, *, level: float, **reading: Unpack[Reading]) -> Shares:
+def coverage(y_true: Any, low: Any, high: Any, *, level: float, **reading: Unpack[Reading]) -> dict[str, float]:
     """The share of truths from `low` to `high`, the nominal `level`, and by how much the share exceeds it.
 
     >>> from graphgauge.forecasting import coverage

@@ -6,16 +6,17 @@ without labels are matched by position. No library is imported: objects are read
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric
+from graphgauge.core.arrays import as_numeric, text_array
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.types import AnyArray, Ints
-from graphgauge.forecasting.frames import columns_of, is_frame, labels_of
 
 AXES = ("time", "horizon", "node")
 CHANNEL = "channel"
@@ -61,13 +62,16 @@ def from_wide(frame: Any, *, time: str) -> Labelled:
     >>> truth.values.tolist(), truth.labels["node"].tolist()
     ([[1.0, 3.0], [2.0, 4.0]], ['a', 'b'])
     """
-    columns = columns_of(frame, index=True)
+    columns = columns_of(frame)
     if time not in columns:
         raise InputError(f"no column {time!r:.60}; it has {', '.join(columns):.200}", where="frame")
-    nodes = [name for name in columns if name != time]
-    values = np.stack([as_numeric(columns[name], f"column {name!r:.60}") for name in nodes], axis=1)
-    times = labels_of(columns[time], f"column {time!r:.60}")
-    return Labelled(values, ("time", "node"), {"time": times, "node": np.array(nodes, np.str_)})
+    return _wide(columns, columns.pop(time), "frame")
+
+
+def _wide(nodes: Mapping[str, AnyArray], times: AnyArray, where: str) -> Labelled:
+    values = [as_numeric(column, f"{where}, column {name!r:.60}") for name, column in nodes.items()]
+    labels = {"time": labels_of(times, f"{where}, its times"), "node": np.array(list(nodes), np.str_)}
+    return Labelled(np.stack(values, axis=1), ("time", "node"), labels)
 
 
 def read(value: Any, name: str) -> Labelled | None:
@@ -99,10 +103,7 @@ def read(value: Any, name: str) -> Labelled | None:
             where=name,
             fix='Pass from_wide(frame, time="…"), or a long table to evaluate_table.',
         )
-    columns = {str(column): np.asarray(value[column]) for column in value.columns}
-    values = np.stack([as_numeric(column, f"{name}, column {key!r:.60}") for key, column in columns.items()], axis=1)
-    times = labels_of(np.asarray(index), name)
-    return Labelled(values, ("time", "node"), {"time": times, "node": np.array(list(columns), np.str_)})
+    return _wide({str(column): np.asarray(value[column]) for column in value.columns}, np.asarray(index), name)
 
 
 def _with_unit(labels: AnyArray, coordinate: Any) -> AnyArray:
@@ -176,7 +177,7 @@ def matched(arrays: Mapping[str, Any], axes: Any) -> Matched | None:
 def _roles(axes: Any, known: Mapping[str, Labelled]) -> Roles:
     """The dimensions of each axis."""
     truth = known["y_true"]
-    every = dict.fromkeys(dim for name, each in known.items() if name not in WIDER for dim in each.dims)
+    every = dict.fromkeys(dim for each in known.values() for dim in each.dims)
     own = {*AXES, CHANNEL}
     if isinstance(axes, Mapping):
         unknown = next((role for role in axes if role not in own), None)
@@ -188,10 +189,11 @@ def _roles(axes: Any, known: Mapping[str, Labelled]) -> Roles:
     elif axes is not None and len(tuple(axes)) == len(truth.dims):
         roles = {role: (dim,) for role, dim in zip(axes, truth.dims, strict=True)}
     else:
-        rest = ", ".join(repr(dim) for dim in truth.dims if dim != "time")
+        ahead = [dim for dim in every if dim not in truth.dims][:2]  # of forecasts by issue and lead time
+        when = f"'time': {ahead[0]!r}, 'horizon': {ahead[1]!r}" if len(ahead) == 2 else "'time': 'time'"
         raise OptionError(
             f"y_true has the dimensions {', '.join(truth.dims)}: which are time, horizon and node?",
-            fix=f"Name them, for example axes={{'time': 'time', 'node': ({rest},)}}.",
+            fix=f"Name them, for example axes={{{when}, 'node': {tuple(dim for dim in truth.dims if dim != 'time')}}}.",
         )
     absent = next((dim for dims in roles.values() for dim in dims if dim not in every), None)
     if absent is not None:
@@ -307,3 +309,101 @@ def _crossed(labels: Sequence[AnyArray]) -> AnyArray:
     """A name for each combination: `60, 90`."""
     sides = np.meshgrid(*[np.array([str(label) for label in each.tolist()], object) for each in labels], indexing="ij")
     return np.array([", ".join(cell) for cell in zip(*(side.ravel() for side in sides), strict=True)], np.str_)
+
+
+# ---- frames, by `{name: np.asarray(frame[name])}`, and labels that can be ordered
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_ZONE = re.compile(r"\d{4}-\d\d-\d\d.+(Z|[+-]\d\d:?\d\d)$")
+
+
+def is_frame(value: Any) -> bool:
+    """Whether a value is a frame of columns."""
+    return hasattr(value, "__getitem__") and (hasattr(value, "columns") or hasattr(value, "column_names"))
+
+
+def columns_of(frame: Any) -> dict[str, AnyArray]:
+    """The columns by name, equally long, and the index of pandas, if it has a name of its own."""
+    if isinstance(frame, Mapping):
+        columns = {str(name): np.asarray(values) for name, values in frame.items()}
+    else:
+        if callable(getattr(frame, "collect", None)):
+            frame = frame.collect()
+        if not is_frame(frame):
+            what = f"{type(frame).__name__} is not a table"
+            raise InputError(what, where="table", fix="Pass a frame of columns, or a mapping of them.")
+        index = getattr(getattr(frame, "index", None), "names", ())
+        if any(name is not None and name not in frame.columns for name in index):
+            frame = frame.reset_index()
+        names = getattr(frame, "column_names", None) or list(frame.columns)
+        twice = next((name for name in names if list(names).count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"has the column {twice!r:.60} twice", where="table", fix="Rename one of them.")
+        columns = {str(name): np.asarray(frame[name]) for name in names}
+    lengths = {name: values.shape for name, values in columns.items()}
+    if any(len(shape) != 1 for shape in lengths.values()) or len(set(lengths.values())) > 1:
+        raise InputError(f"columns differ in shape: {lengths!s:.200}", where="table", fix="Make them equally long.")
+    return columns
+
+
+def labels_of(values: Any, where: str) -> AnyArray:
+    """Labels that can be compared: whole numbers, floats, texts, dates (in UTC) or durations; none is empty.
+
+    Dates of any resolution, with or without a zone, as objects or as ISO text are dates in nanoseconds.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind == "O":
+        array = _of_objects(array, where)
+    if array.dtype.kind == "U" and len(array) and all(_DATE.match(text) for text in array[:1].tolist()):
+        array = _dates(array)
+    if array.dtype.kind in "Mm":
+        array = _in_nanoseconds(array, where)
+    if array.dtype.kind not in "iubfUMm":
+        raise InputError(f"has labels of type {array.dtype}", where=where, fix="Use numbers, texts or dates.")
+    if array.dtype.kind == "f" and array.dtype.itemsize < 8:
+        array = np.array([float(str(label)) for label in array])  # .1 is .1 in any number of digits
+    empty = {"f": np.isnan, "M": np.isnat, "m": np.isnat}.get(array.dtype.kind)
+    if empty is not None and empty(array).any():
+        raise InputError("has empty labels", where=where, fix="Fill or drop them.")
+    if array.dtype.kind == "f" and len(array) and (array == np.floor(array)).all() and np.abs(array).max() < 2**53:
+        array = array.astype(np.int64)  # a library that has no other empty integers makes them floats
+    return array
+
+
+def _of_objects(array: AnyArray, where: str) -> AnyArray:
+    cells = array.tolist()
+    if any(cell is None or cell != cell for cell in cells):
+        raise InputError("has empty labels", where=where, fix="Fill or drop them.")
+    if all(isinstance(cell, str) for cell in cells):
+        return text_array(cells, where)
+    if all(hasattr(cell, "isoformat") for cell in cells):
+        return _dates(np.array([cell.isoformat() for cell in cells]))
+    if all(isinstance(cell, int | np.integer) for cell in cells):
+        return np.array(cells, np.int64)
+    if not any(isinstance(cell, str) for cell in cells):
+        converted = np.array(cells)
+        if converted.dtype.kind in "fmM":
+            return converted
+    raise InputError("has labels of several kinds", where=where, fix="Convert the column to one.")
+
+
+def _dates(texts: AnyArray) -> AnyArray:
+    """ISO text as dates, in UTC if it names a zone; other text as it is."""
+    values = texts.tolist()
+    try:
+        if not any(_ZONE.search(text) for text in values):
+            return np.array(values, "M8[ns]")
+        moments = [datetime.fromisoformat(re.sub("Z$", "+00:00", text)) for text in values]
+        if not all(moment.tzinfo for moment in moments):
+            return texts
+        return np.array([moment.astimezone(UTC).replace(tzinfo=None) for moment in moments], "M8[ns]")
+    except ValueError:
+        return texts
+
+
+def _in_nanoseconds(array: AnyArray, where: str) -> AnyArray:
+    with np.errstate(over="ignore"):
+        exact = array.astype(f"{array.dtype.kind}8[ns]")
+    if (exact.astype(array.dtype) != array)[~np.isnat(array)].any():
+        raise InputError("has dates outside of 1678 to 2261", where=where, fix="Number the time steps instead.")
+    return exact

@@ -52,6 +52,7 @@ def request(sample: Sample, extras: Extras, coverage: Any, metrics: Any, *, ever
     if sample.form in ("gaussian", "samples"):
         design = replace(design, coverage=tuple(sorted({*design.coverage, *own})))
     parts = parts_of(each.name for each, _ in wanted if not every or each.unit == "cell")
+    parts += () if metrics is not None or "ranks" in parts else ("ranks",)  # for the figure
     conventions = {**sample.conventions, **({"node weights": "given"} if design.weighted else {})}
     return Request(replace(design, parts=parts), chosen, named, sample.axes, conventions)
 

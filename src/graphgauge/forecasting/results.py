@@ -14,9 +14,11 @@ from graphgauge.core.items import Items
 from graphgauge.core.loop import Measured, broken_down, measure
 from graphgauge.core.result import Result
 from graphgauge.forecasting.request import Request
-from graphgauge.forecasting.signs import every_so_often, first_steps
+from graphgauge.forecasting.sample import Sample
 from graphgauge.forecasting.totals import Totals
 
+# How many numbers of the first steps, and of the whole period, checks look at.
+_BEGIN, _SAMPLED = 1 << 18, 1 << 16
 _APART = "channels are not pooled, their units differ: read by('channel')"
 
 
@@ -86,8 +88,25 @@ def _materials(totals: Totals) -> dict[str, Any]:
     }
     whole = totals.whole
     if whole is not None and whole.rows is None and whole.mean is not None and cells.n[0]:
-        found |= {"begin": first_steps(whole), "sampled": every_so_often(whole)}
+        found |= {"begin": _first_steps(whole), "sampled": _every_so_often(whole)}
     return found
+
+
+def _first_steps(sample: Sample) -> Sample:
+    """A copy of the first time steps."""
+    return _copy(sample, slice(0, min(500, max(3, _BEGIN // max(1, sample.shape[1] * sample.shape[2])))))
+
+
+def _every_so_often(sample: Sample) -> Sample:
+    """A copy of some time steps from the whole period."""
+    room = max(1, _SAMPLED // max(1, sample.shape[1] * sample.shape[2]))
+    return _copy(sample, slice(0, None, max(1, -(-sample.shape[0] // room))))
+
+
+def _copy(sample: Sample, chosen: slice) -> Sample:
+    part = sample.steps(chosen).on_host()
+    arrays = {name: np.array(part.arrays[name]) for name in ("y_true", "y_pred")}
+    return Sample(part.shape, arrays, None if part.mask is None else np.array(part.mask))
 
 
 def _drawings(samples: Mapping[str, Any]) -> dict[str, Grid]:

@@ -111,16 +111,9 @@ class ForecastState:
         InputError
             If a time step was counted before, or the batch does not fit the others.
         """
-        arrays = {
-            "y_true": y_true,
-            "y_pred": y_pred,
-            "std": std,
-            "quantiles": quantiles,
-            "samples": samples,
-            "mask": mask,
-        }
         levels = self._levels if quantiles is not None else None
-        sample = Sample.from_arrays(arrays, scores, levels, self._reading)
+        arrays = {"std": std, "quantiles": quantiles, "samples": samples, "mask": mask}
+        sample = Sample.from_arrays({"y_true": y_true, "y_pred": y_pred, **arrays}, scores, levels, self._reading)
         if CHANNEL in sample.axes:
             raise InputError("has channels", where="y_true", fix="Make a state for each: their units differ.")
         first = self._first_step(start)
@@ -209,11 +202,10 @@ class ForecastState:
         design = self._totals.design
         wanted = self._metrics if metrics is None and self._metrics is not None else metrics
         chosen, named = choose(design, wanted)
-        able = [
-            (each, params)
-            for each, params in chosen
-            if set(parts_of([each.name])) <= {*design.parts, "bins" if design.form != "gaussian" else ""}
-        ]
+        free = {"gaussian": (), "samples": ("bins",)}.get(
+            design.form, ("bins", "ranks")
+        )  # what this form does not need
+        able = [each for each in chosen if set(parts_of([each[0].name])) <= {*design.parts, *free}]
         lacking = next((each.key_of(**params) for each, params in chosen if (each, params) not in able), None)
         if lacking in named:
             raise OptionError(f"{lacking} was not summed", fix="Name it in metrics= of the state.")

@@ -14,7 +14,7 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.forecasting.evaluate import evaluate_sample
-from graphgauge.forecasting.frames import columns_of, labels_of
+from graphgauge.forecasting.labelled import columns_of, labels_of
 from graphgauge.forecasting.nodes import Extras, naive_errors, of_mean_one, season_of
 from graphgauge.forecasting.reading import score_name, shown
 from graphgauge.forecasting.request import COVERAGE

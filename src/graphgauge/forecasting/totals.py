@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphgauge.core.types import AnyArray
-from graphgauge.forecasting.calibration import Reliability, Spread
+from graphgauge.forecasting.calibration import Bins, Reliability, Spread, all_bins, std_table
 from graphgauge.forecasting.cells import Cells
 from graphgauge.forecasting.design import Design
 from graphgauge.forecasting.joint import Vectors, joint_table
@@ -16,7 +16,6 @@ from graphgauge.forecasting.nodes import Extras
 from graphgauge.forecasting.ranks import rank_tables
 from graphgauge.forecasting.reading import names_of
 from graphgauge.forecasting.sample import Sample
-from graphgauge.forecasting.spread import Bins, all_bins, std_table
 from graphgauge.forecasting.sums import Table
 
 
@@ -42,7 +41,7 @@ class Totals:
         """The totals of a sample whose first time step is number `first`."""
         by_horizon, by_node = measure(sample, design, first=first, weights=extras.weights, naive=extras.naive)
         tables, spread = {"horizon": by_horizon, "node": by_node}, None
-        if not design.weighted and design.form in ("gaussian", "samples"):
+        if not design.weighted and design.form in ("gaussian", "samples") and "ranks" in design.parts:
             tables |= rank_tables(sample, design, first=first)
         if not design.weighted and design.form == "gaussian" and "bins" in design.parts:
             spread = std_table(sample)

@@ -1,4 +1,7 @@
-"""The results of other libraries, recognised by what they have, so that none of the libraries is needed."""
+"""What other tools write: results of libraries, recognised by what they have, and matrices of marks by their encoding.
+
+None of the libraries is needed, and no encoding is guessed.
+"""
 
 from __future__ import annotations
 
@@ -9,45 +12,75 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import as_numeric
+from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.types import AnyArray
-from graphgauge.recovery.encodings import decoded
-from graphgauge.recovery.graph import Graph, Kind, Names
-from graphgauge.recovery.layers import Layer, Listed
+from graphgauge.recovery.compare import Layer, Listed
+from graphgauge.recovery.graph import CIRCLE, HEAD, KIND_OF, MARKS, TAIL, Graph, Kind, Names, numbers_of
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One graph as it was read: its layers, or edges whose nodes have no numbers yet, and what it states itself.
+    """One graph as it was read: its layers, and what it states itself; `where` is its argument, for errors.
 
-    `names` are those of its nodes in order; `states_marks`, that its edges are given by their marks, not by scores;
-    `orientation` and `sign`, that its writer is known to use these.
+    `names` are those of all its nodes in order; of a list of edges the nodes that `occur`, in the order of its layer,
+    are known, and `names` only if they were given. `states_marks`, that its edges are given by their marks, not by
+    scores; `orientation` and `sign`, that its writer is known to use these.
     """
 
-    layers: tuple[Layer, ...] = ()
-    listed: Graph | None = None
+    where: str
+    layers: tuple[Layer, ...]
     names: Names | None = None
+    occur: Names | None = None
     states_marks: bool = False
     orientation: str | None = None
     sign: str | None = None
+
+
+def listed(graph: Graph, where: str) -> Side:
+    """Edges between names, each once; an undirected graph may list an edge both ways, alike."""
+    occur = graph.nodes if graph.nodes is not None else tuple(dict.fromkeys((*graph.source, *graph.target)))
+    d, marks = len(occur), graph.ends()
+    source, target = (numbers_of(part, occur, where) for part in (graph.source, graph.target))
+    # An arrow leads from its tail, and what has no direction from the lower number.
+    is_open = (KIND_OF[marks[:, 0], marks[:, 1]] >= Kind.LINE) & (source != target)
+    swapped = np.where(is_open, source > target, marks[:, 0] == HEAD)
+    source, target = np.where(swapped, target, source), np.where(swapped, source, target)
+    marks = np.where(swapped[:, np.newaxis], marks[:, ::-1], marks)
+    kinds = np.where(is_open, KIND_OF[marks[:, 0], marks[:, 1]], int(Kind.FORWARD))
+    edges = Listed.ordered(source * d + target, kinds, np.array(graph.weight, np.float64))
+    again = np.flatnonzero(edges.cells[1:] == edges.cells[:-1])
+    one, other = edges.weights[again], edges.weights[again + 1]
+    differs = again[graph.directed | ~((one == other) | (np.isnan(one) & np.isnan(other)))]
+    if differs.size:
+        ends = tuple(occur[end] for end in divmod(int(edges.cells[differs[0]]), d))
+        said = "is listed twice" if graph.directed else "has two weights"
+        raise InputError(f"the edge {ends!r} {said}", where=where, fix="List it once.")
+    once = np.ones(len(edges.cells), np.bool_)
+    once[again + 1] = False
+    stated = None if graph.marks is None else "row_to_column"
+    return Side(where, (Layer(d, edges=edges.only(once)),), graph.nodes, occur, orientation=stated)
 
 
 def from_library(value: Any, where: str) -> Side | None:
     """The graph in a result of another library; None for everything else."""
     if isinstance(value, tuple) and len(value) == 2 and _is_general_graph(value[0]):
         value = value[0]  # causal-learn's FCI returns its graph and a list of edges
+    if isinstance(value, np.ndarray) and value.dtype.kind in "US":
+        return Side(where, decoded(value, "tigramite", where), states_marks=True)  # no other tool writes edges as text
     if isinstance(value, Mapping):
         return _from_results(value, where)
     if hasattr(value, "is_multigraph") and hasattr(value, "adjacency"):
-        return Side(listed=_from_networkx(value))
+        return listed(_from_networkx(value), where)
     general = value if _is_general_graph(value) else getattr(value, "G", None)
     if _is_general_graph(general):
         return _from_causal_learn(general, where)
     if hasattr(value, "causal_matrix") and hasattr(value, "learn"):
         return _from_gcastle(value, where)
     if hasattr(value, "adjacency_matrices_"):
-        return _from_lingam(list(value.adjacency_matrices_))
+        return _from_lingam(list(value.adjacency_matrices_), where)
     if hasattr(value, "adjacency_matrix_"):
-        return _from_lingam([value.adjacency_matrix_])
+        return _from_lingam([value.adjacency_matrix_], where)
     return None
 
 
@@ -93,7 +126,7 @@ def _from_causal_learn(graph: Any, where: str) -> Side:
     names = tuple(graph.get_node_names())
     usual = all(re.fullmatch(rf"X{number}", str(name)) for number, name in enumerate(names, 1))
     layers = decoded(np.asarray(graph.graph), "causal-learn", where)
-    return Side(layers, names=None if usual else names, states_marks=True)
+    return Side(where, layers, names=None if usual else names, states_marks=True)
 
 
 def _from_gcastle(learner: Any, where: str) -> Side:
@@ -105,10 +138,10 @@ def _from_gcastle(learner: Any, where: str) -> Side:
     weights = getattr(learner, "weight_causal_matrix", None)
     if weights is not None and np.shape(weights) == (layer.d, layer.d):
         layer = replace(layer, scores=_sizes(weights))
-    return Side((layer,), names=names, states_marks=True)
+    return Side(where, (layer,), names=names, states_marks=True)
 
 
-def _from_lingam(matrices: list[Any]) -> Side:
+def _from_lingam(matrices: list[Any], where: str) -> Side:
     """A model's weights, row ← column, one matrix per lag; both cells of a pair with a common cause are NaN."""
     layers = []
     for lag, matrix in enumerate(matrices):
@@ -121,7 +154,7 @@ def _from_lingam(matrices: list[Any]) -> Side:
             sizes = np.where(common.flat[cells], 1.0, weights.flat[cells])
             layer = Layer(len(weights), edges=Listed(cells, kinds, sizes))
         layers.append(layer)
-    return Side(tuple(layers), orientation="column_to_row", sign="absolute")
+    return Side(where, tuple(layers), orientation="column_to_row", sign="absolute")
 
 
 def _from_results(results: Mapping[Any, Any], where: str) -> Side | None:
@@ -134,10 +167,128 @@ def _from_results(results: Mapping[Any, Any], where: str) -> Side | None:
     values = results.get("val_matrix")
     if values is not None and np.shape(values) == (layers[0].d, layers[0].d, len(layers)):
         layers = tuple(replace(layer, scores=_sizes(values[:, :, lag])) for lag, layer in enumerate(layers))
-    return Side(layers, states_marks=True)
+    return Side(where, layers, states_marks=True)
 
 
 def _sizes(values: Any) -> AnyArray:
     """The sizes of weights as scores; what was not estimated ranks last."""
     sizes: AnyArray = np.nan_to_num(np.abs(np.asarray(values, dtype=np.float64)), nan=0.0, posinf=np.inf)
     return np.ascontiguousarray(sizes)
+
+
+# ---- matrices of marks
+
+Table = Mapping[Any, int]
+
+
+def _arrows(both: Kind) -> dict[tuple[int, int], int]:
+    """1 is an arrow from row to column, and 1 in both cells an edge of this kind."""
+    return {(1, 0): Kind.FORWARD, (0, 1): Kind.BACKWARD, (1, 1): both}
+
+
+def _marks(codes: dict[int, int]) -> dict[tuple[int, int], int]:
+    """The code in row i, column j is the mark at i."""
+    return {(one, two): int(KIND_OF[codes[one], codes[two]]) for one in codes for two in codes}
+
+
+def _turned(table: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:
+    """The same with rows and columns exchanged."""
+    return {(two, one): kind for (one, two), kind in table.items()}
+
+
+_LINES = {(2, 0): Kind.LINE, (0, 2): Kind.LINE, (2, 2): Kind.LINE}
+MATRICES: dict[str, dict[tuple[int, int], int]] = {
+    # −1 a tail, 1 an arrowhead, 2 a circle, at the node of the row
+    "causal-learn": _marks({-1: TAIL, 1: HEAD, 2: CIRCLE}),
+    # `amat.cpdag`: 1 in row j, column i is i → j
+    "pcalg": _turned(_arrows(Kind.LINE)),
+    # `amat.pag`: 1 a circle, 2 an arrowhead, 3 a tail, at the node of the column
+    "pcalg-pag": _turned(_marks({1: CIRCLE, 2: HEAD, 3: TAIL})),
+    "gcastle": _arrows(Kind.LINE),
+    # 2 in one cell or in both is an undirected edge
+    "gadjid": {(1, 0): Kind.FORWARD, (0, 1): Kind.BACKWARD, **_LINES},
+    # for matrices of one's own
+    "mixed": _arrows(Kind.LINE),
+    "mag": _arrows(Kind.TWO_HEADS),
+    "undirected": dict.fromkeys(_arrows(Kind.LINE), int(Kind.LINE)),
+}
+ENCODINGS = (*MATRICES, "tigramite")
+# Lagged links: time orients them, and the mark at the earlier end may be open.
+_LATER: Table = {
+    "": Kind.NONE,
+    "-->": Kind.FORWARD,
+    "o->": Kind.CIRCLE_HEAD,
+    "x->": Kind.CIRCLE_HEAD,
+    "<->": Kind.TWO_HEADS,
+    "o-o": Kind.FORWARD,
+    "x-x": Kind.FORWARD,
+}
+
+
+def decoded(value: Any, encoding: str, where: str) -> tuple[Layer, ...]:
+    """The layers of a graph of marks: one, or one per lag of tigramite's."""
+    one_of("encoding", encoding, ENCODINGS)
+    if encoding == "tigramite":
+        return _tigramite(value, where)
+    codes = as_numeric(value, where)
+    if codes.ndim != 2 or codes.shape[0] != codes.shape[1]:
+        raise InputError(f"expected a square matrix of {encoding} marks, found shape {codes.shape}", where=where)
+    return (_layer(_kinds(codes, MATRICES[encoding], encoding, where)),)
+
+
+def _kinds(codes: AnyArray, table: Table, encoding: str, where: str) -> AnyArray:
+    """The kind of the edge between the node of each row and that of each column."""
+    nothing: Any = "" if codes.dtype.kind == "U" else 0
+    kinds = np.full(codes.shape, -1)
+    for (here, opposite), kind in (((nothing, nothing), Kind.NONE), *table.items()):
+        kinds[(codes == here) & (opposite == codes.T)] = kind
+    _refuse(kinds < 0, codes, encoding, where)
+    return kinds
+
+
+def _layer(kinds: AnyArray, *, late: bool = False) -> Layer:
+    if not late:
+        np.fill_diagonal(kinds, Kind.NONE)
+    held = (kinds != Kind.NONE) if late else (kinds == Kind.FORWARD) | (np.triu(kinds) >= Kind.LINE)
+    cells = np.flatnonzero(held)
+    return Layer(len(kinds), edges=Listed(cells, kinds.ravel()[cells], np.ones(len(cells), np.uint8)), late=late)
+
+
+def _tigramite(value: Any, where: str) -> tuple[Layer, ...]:
+    """Links as text: `-->` from i at t − lag to j at t, `<--` its other end, `<->`, and `o` for an open end.
+
+    PCMCI+ writes `o-o` for an undirected edge and `x-x` for one with conflicting directions; LPCMCI, which writes other
+    open ends too, for circles. At lag 0 one of the two cells of a pair is enough.
+    """
+    try:
+        links = np.asarray(value).astype(np.str_)
+    except (ValueError, TypeError, RuntimeError):  # rows of different lengths, or a tensor
+        raise InputError("is not an array of tigramite's links", where=where, fix="Pass an array of text.") from None
+    links = links[:, :, np.newaxis] if links.ndim == 2 else links
+    if links.ndim != 3 or links.shape[0] != links.shape[1] or not links.shape[2]:
+        raise InputError(f"expected tigramite's links (d, d, lags + 1), found shape {links.shape}", where=where)
+    now, later = links[:, :, 0], links[:, :, 1:]
+    circles = not np.isin(links, ("", "-->", "<--", "o-o", "x-x")).all()
+    table: dict[tuple[str, str], int] = {}
+    for text, (start, stop) in MARKS.items():
+        line = not circles and text in ("o-o", "x-x")
+        alike = {opposite for opposite, ends in MARKS.items() if ends == (stop, start)}
+        kind = int(Kind.LINE) if line else int(KIND_OF[start, stop])
+        table |= {(text, opposite): kind for opposite in alike} | {(text, ""): kind}
+        table |= {("", opposite): kind for opposite in alike}
+    layers = [_layer(_kinds(now, table, "tigramite", where))]
+    kinds = np.select([later == text for text in _LATER], list(map(int, _LATER.values())), -1)
+    _refuse(kinds < 0, later, "tigramite", where)
+    return (*layers, *(_layer(kinds[:, :, lag], late=True) for lag in range(later.shape[2])))
+
+
+def _refuse(wrong: AnyArray, codes: AnyArray, encoding: str, where: str) -> None:
+    if wrong.any():
+        first = tuple(int(index) for index in np.argwhere(wrong)[0])
+        opposite = codes[(first[1], first[0], *first[2:])]
+        raise InputError(
+            f"{np.count_nonzero(wrong)} cells have marks that the {encoding} encoding does not have, the first at "
+            f"{first}: {codes[first]!s} with {opposite!s} opposite",
+            where=where,
+            fix="Name the encoding that the tool writes.",
+        )

@@ -13,8 +13,7 @@ import numpy as np
 from graphgauge import _core
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Ints
-from graphgauge.recovery.compare import Pair
-from graphgauge.recovery.layers import is_among
+from graphgauge.recovery.compare import Pair, is_among
 
 # Scores per true edge from which placing every score is faster than sorting them.
 _FEW_POSITIVES = 128

@@ -5,7 +5,7 @@ pairs(A_true, A_pred, Reading(…)) -> [Pair, …]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -15,20 +15,8 @@ from graphgauge.core.arrays import as_numeric, is_tensor
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.recovery.adapters import Side, from_library, has_lags
-from graphgauge.recovery.compare import Pair
-from graphgauge.recovery.graph import (
-    HEAD,
-    KIND_OF,
-    Graph,
-    Kind,
-    Names,
-    are_numbers,
-    distinct_names,
-    numbers_of,
-    refuse_other_names,
-    some,
-)
-from graphgauge.recovery.layers import Cut, Layer, Listed, mirrored
+from graphgauge.recovery.compare import Cut, Layer, Pair, mirrored
+from graphgauge.recovery.graph import Kind, Names, are_numbers, distinct_names, numbers_of, refuse_other_names, some
 from graphgauge.recovery.reading import ARGUMENTS, MOST_NODES, Reading, are_edges, one_word, read, refuse_many
 
 _BOTH = "A_true and A_pred"
@@ -82,12 +70,14 @@ def _is_graph(part: Any) -> bool:
 
 def _pair(A_true: Any, A_pred: Any, reading: Reading, lagged: bool, number: int | None = None) -> Pair:
     """One pair; errors about values name its `number` among several."""
-    truth, prediction = (
-        read(value, where, lagged, reading) for value, where in zip((A_true, A_pred), ARGUMENTS, strict=True)
-    )
-    order, d = _nodes((truth, prediction), reading.nodes)
-    layers = [_placed(side, where, order, d) for side, where in zip((truth, prediction), ARGUMENTS, strict=True)]
-    _refuse_other_sizes(layers, reading.nodes, d)
+    given = zip((A_true, A_pred), ARGUMENTS, strict=True)
+    sides = tuple(read(value, where, lagged, reading) for value, where in given)
+    order, d = _nodes(sides, reading.nodes)
+    truth, layers = (_placed(side, order, d, reading.nodes) for side in sides)
+    if len(truth) != len(layers):
+        what = f"{len(truth)} true lags with {len(layers)} predicted ones"
+        raise InputError(what, where=_BOTH, fix="Both need the same lags, from 0 on: pad with zeros.")
+    prediction = sides[1]
     sign = reading.sign or prediction.sign
     threshold = reading.threshold if reading.threshold is not None else 0.0 if sign == "absolute" else 0.5
     if prediction.states_marks and not 0 <= threshold < 1:
@@ -97,7 +87,7 @@ def _pair(A_true: Any, A_pred: Any, reading: Reading, lagged: bool, number: int 
         )
     # NumPy's numbers stay as they are: 0.3 in half the precision is as round as 0.3.
     cut = Cut(threshold if isinstance(threshold, np.floating) else float(threshold), sign == "absolute")
-    pair = Pair(layers[0], layers[1], cut, order)
+    pair = Pair(truth, layers, cut, order)
     pair = replace(pair, sources=_sources(reading.sources, pair))
     return _checked(pair, sign, prediction.states_marks, reading.nan, number)
 
@@ -105,25 +95,25 @@ def _pair(A_true: Any, A_pred: Any, reading: Reading, lagged: bool, number: int 
 # ---- nodes
 
 
-def _nodes(sides: tuple[Side, Side], nodes: Any) -> tuple[Names | None, int]:
+def _nodes(sides: tuple[Side, ...], nodes: Any) -> tuple[Names | None, int]:
     """The names of the nodes in order, if there are any, and their number."""
-    names = [side.names if side.listed is None else side.listed.nodes for side in sides]
     count, order = _counted_or_named(nodes, sides)
-    unnamed = [where for where, side, own in zip(ARGUMENTS, sides, names, strict=True) if own is None and side.layers]
-    stated = next((own for own in names if own is not None), None)
-    if order is None and stated is not None:
+    named = [side for side in sides if side.names is not None]
+    if order is None and named:
+        stated = named[0].names or ()
         order = tuple(sorted(stated, key=lambda name: int(str(name)))) if are_numbers(stated) else stated
-        if unnamed and not are_numbers(stated):
-            shown = some(sorted(map(repr, stated)))
+        unnamed = next((side.where for side in sides if side.names is side.occur is None), None)
+        if unnamed is not None and not are_numbers(stated):
+            names = some(sorted(map(repr, stated)))
             raise InputError(
-                f"{ARGUMENTS[unnamed == ['A_true']]} names its nodes, and {unnamed[0]} does not",
+                f"{named[0].where} names its nodes, and {unnamed} does not",
                 where=_BOTH,
-                fix=f"Pass nodes= with the names in the order of the rows of {unnamed[0]}: nodes=[{shown}].",
+                fix=f"Pass nodes= with the names in the order of the rows of {unnamed}: nodes=[{names}].",
             )
-    for where, own in zip(ARGUMENTS, names, strict=True):
-        if own is not None and order is not None:
-            refuse_other_names(own, order, where)
-    sizes = [side.layers[0].d for side in sides if side.layers]
+    for side in named:
+        if order is not None:
+            refuse_other_names(side.names or (), order, side.where)
+    sizes = [side.layers[0].d for side in sides if side.occur is None]
     d = count if count is not None else len(order) if order is not None else sizes[0] if sizes else None
     if d is None:
         fix = 'Pass nodes=: a number, names, or "listed" for those that occur.'
@@ -132,17 +122,16 @@ def _nodes(sides: tuple[Side, Side], nodes: Any) -> tuple[Names | None, int]:
     return order, d
 
 
-def _counted_or_named(nodes: Any, sides: tuple[Side, Side]) -> tuple[int | None, Names | None]:
+def _counted_or_named(nodes: Any, sides: tuple[Side, ...]) -> tuple[int | None, Names | None]:
     """The value of `nodes=`: the number of nodes, or their names."""
     nodes = one_word(nodes)
     if nodes is None:
         return None, None
     if isinstance(nodes, str) and nodes == "listed":
-        every: set[Hashable] = set()
-        for where, side in zip(ARGUMENTS, sides, strict=True):
-            if side.listed is None:
-                raise OptionError(f'nodes="listed" is for lists of edges, and {where} is none')
-            every |= {*(side.listed.nodes or ()), *side.listed.source, *side.listed.target}
+        other = next((side.where for side in sides if side.occur is None), None)
+        if other is not None:
+            raise OptionError(f'nodes="listed" is for lists of edges, and {other} is none')
+        every: set[Any] = {name for side in sides for name in side.occur or ()}
         return len(every), tuple(sorted(every, key=lambda name: (str(type(name)), name)))
     if isinstance(nodes, str) and nodes.isdecimal():
         return int(nodes), None
@@ -154,49 +143,28 @@ def _counted_or_named(nodes: Any, sides: tuple[Side, Side]) -> tuple[int | None,
     return len(order), order
 
 
-def _placed(side: Side, where: str, order: Names | None, d: int) -> tuple[Layer, ...]:
+def _placed(side: Side, order: Names | None, d: int, nodes: Any) -> tuple[Layer, ...]:
     """The layers of one side over the nodes in order."""
-    if side.listed is not None:
-        return (_numbered(side.listed, where, order, d),)
-    if side.names is None or order is None or side.names == order:
+    own = side.occur if side.names is None else side.names
+    if own is None:
+        if side.layers[0].d != d:
+            fix = f"nodes= says {d}." if nodes is not None else f"The other has {d}; both must have the same nodes."
+            what = f"{side.where} has {side.layers[0].d} nodes"
+            raise InputError(what, where=_BOTH if nodes is None else "nodes", fix=fix)
         return side.layers
-    number = numbers_of(side.names, order, where)
-    return tuple(layer.renumbered(number) for layer in side.layers)
-
-
-def _numbered(graph: Graph, where: str, order: Names | None, d: int) -> Layer:
-    """Edges between names as a layer, each once; an undirected graph may list an edge both ways, alike."""
     if order is None:
-        wrong = next((end for end in (*graph.source, *graph.target) if not _is_number(end, d)), None)
+        wrong = next((name for name in own if not str(name).isdecimal() or int(str(name)) >= d), None)
         if wrong is not None:
             fix = 'Pass nodes= to name them, or nodes="listed" for those that occur.'
-            raise InputError(f"{wrong!r:.60} is not one of the nodes 0 … {d - 1}", where=where, fix=fix)
-        source, target = (np.array([int(str(end)) for end in part], np.int64) for part in (graph.source, graph.target))
+            raise InputError(f"{wrong!r:.60} is not one of the nodes 0 … {d - 1}", where=side.where, fix=fix)
+        number = np.array([int(str(name)) for name in own], np.int64)
+        if len(np.unique(number)) < len(number):
+            raise InputError("has the same node as a number and as text", where=side.where, fix="Write it in one way.")
+    elif own == order:
+        return side.layers
     else:
-        source, target = (numbers_of(part, order, where) for part in (graph.source, graph.target))
-    marks = graph.ends()
-    # An arrow leads from its tail, and what has no direction from the lower number.
-    is_open = (KIND_OF[marks[:, 0], marks[:, 1]] >= Kind.LINE) & (source != target)
-    swapped = np.where(is_open, source > target, marks[:, 0] == HEAD)
-    source, target = np.where(swapped, target, source), np.where(swapped, source, target)
-    marks = np.where(swapped[:, np.newaxis], marks[:, ::-1], marks)
-    kinds = np.where(is_open, KIND_OF[marks[:, 0], marks[:, 1]], int(Kind.FORWARD))
-    edges = Listed.ordered(source * d + target, kinds, np.array(graph.weight, np.float64))
-    again = np.flatnonzero(edges.cells[1:] == edges.cells[:-1])
-    ends = edges.weights[again], edges.weights[again + 1]
-    wrong_ones = again[~((ends[0] == ends[1]) | (np.isnan(ends[0]) & np.isnan(ends[1]))) | graph.directed]
-    if wrong_ones.size:
-        first = divmod(int(edges.cells[wrong_ones[0]]), d)
-        labels = first if order is None else (order[first[0]], order[first[1]])
-        said = "is listed twice" if graph.directed else "has two weights"
-        raise InputError(f"the edge {labels!r} {said}", where=where, fix="List it once.")
-    once = np.ones(len(edges.cells), np.bool_)
-    once[again + 1] = False
-    return Layer(d, edges=edges.only(once))
-
-
-def _is_number(end: Hashable, d: int) -> bool:
-    return str(end).isdecimal() and int(str(end)) < d
+        number = numbers_of(own, order, side.where)
+    return tuple(layer.renumbered(number, d) for layer in side.layers)
 
 
 def _sources(sources: Any, pair: Pair) -> Mask | None:
@@ -218,16 +186,6 @@ def _sources(sources: Any, pair: Pair) -> Mask | None:
 # ---- what cannot be compared
 
 
-def _refuse_other_sizes(sides: Sequence[tuple[Layer, ...]], nodes: Any, d: int) -> None:
-    for layers, where in zip(sides, ARGUMENTS, strict=True):
-        if layers[0].d != d:
-            fix = f"nodes= says {d}." if nodes is not None else f"The other has {d}; both must have the same nodes."
-            raise InputError(f"{where} has {layers[0].d} nodes", where=_BOTH if nodes is None else "nodes", fix=fix)
-    if len(sides[0]) != len(sides[1]):
-        what = f"{len(sides[0])} true lags with {len(sides[1])} predicted ones"
-        raise InputError(what, where=_BOTH, fix="Both need the same lags, from 0 on: pad with zeros.")
-
-
 def _checked(pair: Pair, sign: str | None, states_marks: bool, nan: str, number: int | None) -> Pair:
     """The pair without cells that have no score; what cannot be compared is refused."""
     facts = [[layer.facts for layer in layers] for layers in (pair.truth, pair.prediction)]
@@ -238,7 +196,8 @@ def _checked(pair: Pair, sign: str | None, states_marks: bool, nan: str, number:
         what = f"threshold is {pair.cut.threshold:g}, below 0, so every cell that is not stored would be an edge"
         raise OptionError(what, fix="Pass a dense matrix, or a threshold of at least 0.")
     if found["missing"]:
-        missing = tuple(pair.counted(_missing(layer)) for layer in pair.prediction)
+        cells = [_missing(layer) for layer in pair.prediction]
+        missing = tuple(each[pair.allowed(each, lag)] for lag, each in enumerate(cells))
         if nan == "raise" and any(cells.size for cells in missing):
             raise _wrong_values(pair, 1, np.isnan, "values are NaN", _FIX_NAN, number)
         pair = replace(pair, missing=missing)

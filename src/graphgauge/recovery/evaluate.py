@@ -18,12 +18,10 @@ from graphgauge.core.options import confidence_level, number
 from graphgauge.core.registry import DEFAULT, Chosen, select
 from graphgauge.protocols import under_protocols
 from graphgauge.recovery.compare import Pair
-from graphgauge.recovery.counts import Counts
 from graphgauge.recovery.door import pairs
-from graphgauge.recovery.members import BOUNDS
 from graphgauge.recovery.reading import Reading
 from graphgauge.recovery.samples import Curves, Edges, Models, Rows, Weights
-from graphgauge.recovery.structure import models_of
+from graphgauge.recovery.structure import BOUNDS, models_of
 
 SHD = ("pair", "cell")
 # Sizes of F1@K in true edges: those of the default, and all.
@@ -156,23 +154,14 @@ class Comparison:
     @cached_property
     def samples(self) -> dict[str, Rows]:
         """A row per graph, all of its lags together."""
-        samples: dict[str, Rows] = {
-            "edges": self._edges([pair.tables.sum(0) for pair in self.pairs]),
-            "curves": Curves.over([(pair, pair.lags) for pair in self.pairs], **self._undefined),
-        }
+        kinds: dict[str, type[Rows]] = {"edges": Edges, "curves": Curves}
         if not any(pair.is_lagged or pair.sources is not None for pair in self.pairs):
-            samples["models"] = Models(graphs=self.pairs, **self._undefined)
+            kinds["models"] = Models
         if all(_are_weights(pair) for pair in self.pairs):
-            samples["weights"] = Weights(graphs=self.pairs, **self._undefined)
-        return samples
-
-    def _edges(self, tables: Any) -> Edges:
-        return Edges(counts=Counts(np.stack(tables)), shd=self.shd, **self._undefined)
-
-    @property
-    def _undefined(self) -> dict[str, Any]:
-        """The value of a ratio without denominator."""
-        return {} if self.zero_division is None else {"zero_division": float(self.zero_division)}
+            kinds["weights"] = Weights
+        undefined = np.nan if self.zero_division is None else float(self.zero_division)
+        rows = Rows([(pair, pair.lags) for pair in self.pairs], zero_division=undefined, shd=self.shd)
+        return {name: kind(**vars(rows)) for name, kind in kinds.items()}
 
     def axes(self, chosen: list[Chosen], found: Measured, level: float) -> dict[str, Grid]:
         """The results one by one: by graph, or by lag with the summary graph and all lags above 0 together."""
@@ -181,11 +170,9 @@ class Comparison:
             pair = self.pairs[0]
             if not pair.is_lagged:
                 return {}
-            summary, late = pair.summary(), pair.lags[1:]
-            layers = [*((pair, [lag]) for lag in pair.lags), (summary, [0]), (pair, late)]
-            edges = self._edges([*pair.tables, summary.tables[0], pair.tables[1:].sum(0)])
-            samples = {"edges": edges, "curves": Curves.over(layers, **self._undefined)}
             axis, labels = "lag", [*map(str, pair.lags), "summary", "lagged"]
+            layers = [*((pair, [lag]) for lag in pair.lags), (pair.summary(), [0]), (pair, pair.lags[1:])]
+            samples = {name: replace(samples[name], layers=layers) for name in ("edges", "curves")}
         rows = {name: replace(sample, averaged=False) for name, sample in samples.items()}
         kept = [each for each in chosen if any(need in rows for need in each[0].needs)]
         cells = rows["edges"]["cells"]  # type: ignore[index]

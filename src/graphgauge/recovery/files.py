@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +16,6 @@ from graphgauge.io.arrays import open_array
 from graphgauge.io.tables import read_set, read_table
 from graphgauge.io.text import read_lines, read_numbers
 from graphgauge.recovery.graph import Graph
-
-
-@dataclass(frozen=True)
-class Square:
-    """A square matrix with named rows and columns, as a data frame has them."""
-
-    index: Sequence[str]
-    columns: Sequence[str]
-    values: AnyArray
-
-    def to_numpy(self) -> AnyArray:
-        return self.values
 
 
 def read_graph(path: Path) -> Any:
@@ -69,28 +56,23 @@ def _from_csv(path: Path) -> Any:
         header, numbers = read_numbers(path)
     except InputError as error:
         try:
-            columns = read_table(str(path))
+            return _from_table(read_table(str(path)))
         except InputError:
             raise error from None
-        return _from_table(columns)
     if header is not None:
         return _from_table(read_table(str(path)))
     if np.isnan(numbers[0, 0]) and np.array_equal(np.sort(numbers[0, 1:]), np.sort(numbers[1:, 0])):
         # Names that are numbers, in the first row and the first column.
-        labels = [[f"{name:.0f}" for name in names] for names in (numbers[1:, 0], numbers[0, 1:])]
-        return Square(labels[0], labels[1], numbers[1:, 1:])
+        rows, columns = ([f"{name:.0f}" for name in names] for names in (numbers[1:, 0], numbers[0, 1:]))
+        return {"": np.array(rows), **dict(zip(columns, numbers[1:, 1:].T, strict=True))}
     return numbers
 
 
-def _from_table(columns: Mapping[str, AnyArray]) -> Any:
-    """A named matrix, if there are as many rows as columns of numbers; else a table of edges."""
-    names, rows = list(columns), len(next(iter(columns.values()), ()))
-    labelled = len(names) == rows + 1
-    body = names[labelled:]
-    is_square = len(body) == rows and not {"source", "target"} <= set(names)
-    if is_square and all(columns[name].dtype.kind in "fiub" for name in body):
-        index = [str(name) for name in columns[names[0]].tolist()] if labelled else body
-        return Square(index, body, np.column_stack([columns[name] for name in body]))
+def _from_table(columns: Mapping[str, AnyArray]) -> Mapping[str, AnyArray]:
+    """A square table as it is, and one of edges, in which names are texts."""
+    rows = len(next(iter(columns.values()), ()))
+    if len(columns) - rows in (0, 1) and not {"source", "target"} <= set(columns):
+        return columns
     return {name: column if column.dtype.kind == "f" else column.astype(str) for name, column in columns.items()}
 
 

@@ -41,31 +41,17 @@ class Kind(IntEnum):
 
 
 KINDS = len(Kind)
-# The marks at i and at j of each kind.
-ENDS = np.array(
-    [
-        (0, 0),
-        (TAIL, HEAD),
-        (HEAD, TAIL),
-        (TAIL | HEAD, TAIL | HEAD),
-        (TAIL, TAIL),
-        (HEAD, HEAD),
-        (CIRCLE, HEAD),
-        (HEAD, CIRCLE),
-        (CIRCLE, CIRCLE),
-        (CIRCLE, TAIL),
-        (TAIL, CIRCLE),
-    ]
-)
-# The kind of an edge by its marks at i and at j; and each kind as seen from j.
-KIND_OF = np.zeros((8, 8), np.int64)
-KIND_OF[tuple(ENDS.T)] = np.arange(KINDS)
-MIRRORED = KIND_OF[ENDS[:, 1], ENDS[:, 0]]
-
 _STARTS = {"-": TAIL, "<": HEAD, "o": CIRCLE, "x": CIRCLE}
 _STOPS = {"-": TAIL, ">": HEAD, "o": CIRCLE, "x": CIRCLE}
 # Edges as text, `-->` or `o-o`, with the marks at their first and second node.
 MARKS = {f"{start}-{stop}": (_STARTS[start], _STOPS[stop]) for start in _STARTS for stop in _STOPS}
+# The marks at i and at j of each kind.
+_ARROWS = ((0, 0), MARKS["-->"], MARKS["<--"], (TAIL | HEAD, TAIL | HEAD))
+ENDS = np.array([*_ARROWS, *(MARKS[text] for text in ("---", "<->", "o->", "<-o", "o-o", "o--", "--o"))])
+# The kind of an edge by its marks at i and at j; and each kind as seen from j.
+KIND_OF = np.zeros((8, 8), np.int64)
+KIND_OF[tuple(ENDS.T)] = np.arange(KINDS)
+MIRRORED = KIND_OF[ENDS[:, 1], ENDS[:, 0]]
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric, is_tensor
+from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy
 from graphgauge.core.types import AnyArray
-from graphgauge.recovery.adapters import Side, from_library
-from graphgauge.recovery.encodings import decoded
+from graphgauge.recovery.adapters import Side, decoded, from_library, listed
+from graphgauge.recovery.compare import Layer, Listed
 from graphgauge.recovery.graph import Graph, Kind, distinct_names, numbers_of, refuse_other_names, some
-from graphgauge.recovery.layers import Layer, Listed
 
 # What truth and prediction are called in errors.
 ARGUMENTS = ("A_true", "A_pred")
@@ -84,49 +83,41 @@ def one_word(value: Any) -> Any:
 
 
 def read(value: Any, where: str, lagged: bool, reading: Reading) -> Side:
-    """One argument: layers, or edges between names."""
+    """One argument as a side."""
     place = ARGUMENTS.index(where)
     side = from_library(value, where) or _read_plain(value, where, reading.encodings[place], lagged, reading.columns)
-    if lagged and side.listed is not None:
+    if lagged and side.occur is not None:
         raise InputError("a list of edges has no lags", where=where, fix="Pass an array (d, d, lags + 1).")
     if len(side.layers) > 1 and not lagged:
         raise InputError("has lags", where=where, fix="Pass lagged=True, or leave it out.")
-    direction, listed = reading.orientations[place], side.listed
-    if side.states_marks or side.orientation is not None or (listed is not None and listed.marks is not None):
-        if direction not in ("row_to_column", side.orientation):
-            what = f"orientation is {direction}, and {where} states its directions itself"
-            raise OptionError(what, fix="Leave orientation= out.")
+    direction = reading.orientations[place]
+    if (side.states_marks or side.orientation is not None) and direction not in ("row_to_column", side.orientation):
+        what = f"orientation is {direction}, and {where} states its directions itself"
+        raise OptionError(what, fix="Leave orientation= out.")
+    if direction == "row_to_column" or side.orientation is not None:
         return side
-    if direction == "row_to_column":
-        return side
-    turned = None if listed is None else replace(listed, source=listed.target, target=listed.source)
-    return replace(side, layers=tuple(layer.turned() for layer in side.layers), listed=turned)
+    return replace(side, layers=tuple(layer.turned() for layer in side.layers))
 
 
 def _read_plain(value: Any, where: str, encoding: str | None, lagged: bool, columns: Any) -> Side:
     if isinstance(value, Graph):
-        return Side(listed=value)
+        return listed(value, where)
     if isinstance(value, list) and (not value or are_edges(value)):
         try:
-            return Side(listed=Graph.from_edges(value))
+            return listed(Graph.from_edges(value), where)
         except InputError as error:
             raise InputError(error.what, where=where, fix=error.fix) from None
-    if hasattr(value, "columns") and hasattr(value, "to_numpy"):
-        return _from_frame(value, where, encoding, lagged, columns)
-    if isinstance(value, Mapping):
-        return Side(listed=_from_columns(value, where, columns))
+    if isinstance(value, Mapping) or (hasattr(value, "columns") and hasattr(value, "__getitem__")):
+        return _from_table(value, where, encoding, lagged, columns)
     if hasattr(value, "tocsr") and hasattr(value, "nnz"):
         plain = encoding is None and not lagged
         refuse_many(max(value.shape), where, MOST_NODES if plain else _MOST_IN_MATRIX)
         if plain:
-            return Side((_from_sparse(value, where),))
+            return Side(where, (_from_sparse(value, where),))
         value = value.toarray()
     if encoding is not None:
-        return Side(decoded(value, encoding, where), states_marks=True)
-    if np.asarray(value if not is_tensor(value) else 0).dtype.kind in "US":
-        fix = 'For tigramite\'s links pass encoding="tigramite", and lagged=True if they have lags.'
-        raise InputError("is an array of text", where=where, fix=fix)
-    return Side(_matrices(as_numeric(value, where), where, lagged))
+        return Side(where, decoded(value, encoding, where), states_marks=True)
+    return Side(where, _matrices(as_numeric(value, where), where, lagged))
 
 
 def are_edges(value: list[Any]) -> bool:
@@ -157,38 +148,41 @@ def _from_sparse(matrix: Any, where: str) -> Layer:
     return Layer(d, edges=Listed(cells, np.full(len(cells), int(Kind.FORWARD)), as_numeric(rows.data, where)))
 
 
-def _from_frame(frame: Any, where: str, encoding: str | None, lagged: bool, columns: Any) -> Side:
-    """A frame of edges by the names of its columns, or a square one whose rows and columns are named nodes."""
-    names = tuple(frame.columns)
-    if set(names) in ({*_ROLES[:2]}, {*_ROLES}) or (columns and columns["source"] in names):
-        return Side(listed=_from_columns({name: np.asarray(frame[name]) for name in names}, where, columns))
-    rows, order = distinct_names(getattr(frame, "index", names), where), distinct_names(names, where)
-    if len(rows) != len(order):
-        raise InputError(f"has {len(rows)} rows and {len(order)} columns", where=where, fix=_columns_to_pass(names))
-    values = frame.to_numpy()
+def _from_table(table: Any, where: str, encoding: str | None, lagged: bool, columns: Any) -> Side:
+    """A frame, or columns by name: edges, or a square matrix whose rows and columns are named nodes.
+
+    Rows have the names of the index of pandas, of one more column in front, or of the columns.
+    """
+    names = tuple(getattr(table, "column_names", None) or (table if isinstance(table, Mapping) else table.columns))
+    values = {name: np.asarray(table[name]) for name in names}
+    if (columns and columns["source"] in names) or {"source", "target"} <= set(names):
+        return _edges_of(values, where, columns)
+    index, size = getattr(table, "index", None), len(next(iter(values.values()), ()))
+    if index is None and len(names) == size + 1:
+        index, names = [str(name) for name in values[names[0]].tolist()], names[1:]
+    if len(names) != size or any(values[name].dtype.kind not in "fiubO" for name in names):
+        head = some([str(name) for name in values])
+        fix = f'The columns are {head}; for edges pass columns={{"source": …, "target": …, "weight": …}}.'
+        raise InputError("is neither a square matrix nor a table of edges", where=where, fix=fix)
+    rows, order = distinct_names(names if index is None else index, where), distinct_names(names, where)
+    matrix = np.column_stack([values[name] for name in names]) if names else np.zeros((0, 0))
     if rows != order:
         refuse_other_names(rows, order, f"{where}, its rows against its columns")
-        values = values[np.argsort(numbers_of(rows, order, where))]
-    return replace(_read_plain(values, where, encoding, lagged, None), names=order)
+        matrix = matrix[np.argsort(numbers_of(rows, order, where))]
+    return replace(_read_plain(matrix, where, encoding, lagged, None), names=order)
 
 
-def _from_columns(table: Mapping[str, Any], where: str, columns: Mapping[str, str] | None) -> Graph:
-    """A table of edges as columns by name."""
+def _edges_of(table: Mapping[Any, AnyArray], where: str, columns: Mapping[str, str] | None) -> Side:
+    """Edges from columns by name."""
     chosen = columns if columns and columns["source"] in table else {role: role for role in _ROLES if role in table}
-    absent = [name for role, name in chosen.items() if name not in table]
-    if absent or not {"source", "target"} <= set(chosen):
-        what = f"has no column {absent[0]!r}" if absent else "is no table of edges"
-        raise InputError(what, where=where, fix=_columns_to_pass(table))
-    source, target, *weight = (np.asarray(table[chosen[role]]) for role in _ROLES if role in chosen)
+    absent = next((name for name in chosen.values() if name not in table), None)
+    if absent is not None:
+        raise InputError(f"has no column {absent!r}", where=where, fix=f"It has {some(list(map(str, table)))}.")
+    source, target, *weight = (table[chosen[role]].tolist() for role in _ROLES if role in chosen)
     try:
-        return Graph(source.tolist(), target.tolist(), *(column.astype(np.float64).tolist() for column in weight))
+        return listed(Graph(source, target, *(list(map(float, column)) for column in weight)), where)
     except ValueError as error:
         raise InputError(f"a weight is not a number ({error})", where=where) from None
-
-
-def _columns_to_pass(names: Any) -> str:
-    head = some([str(name) for name in names])
-    return f'The columns are {head}; for edges pass columns={{"source": …, "target": …, "weight": …}}.'
 
 
 def refuse_many(d: int, where: str, most: int) -> None:

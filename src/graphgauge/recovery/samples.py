@@ -6,7 +6,7 @@ Rows are averaged (the graphs of a stack), or kept apart along an axis.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,10 +27,19 @@ _NOT_A_CLASS = "{} is not the graph of an equivalence class: arrows are missing 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a sample: averaged, or along an axis."""
+    """The rows of a sample, each some layers of a pair of graphs: averaged, or along an axis.
 
+    `shd` says what a distance counts, pairs or cells; `zero_division` is the value of a ratio without denominator.
+    """
+
+    layers: Sequence[tuple[Pair, Sequence[int]]]
     averaged: bool = True
     zero_division: float = np.nan
+    shd: str = "pair"
+
+    @property
+    def graphs(self) -> list[Pair]:
+        return [pair for pair, _ in self.layers]
 
     def estimate(self, values: AnyArray, n: AnyArray, reason: str, **parts: Any) -> Estimate:
         """The mean of the rows that have a value, or the values themselves."""
@@ -58,10 +67,14 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Edges(Rows):
-    """Thresholded graphs as counts by name; `shd` says what a distance counts, pairs or cells."""
+    """Thresholded graphs as counts by name; or in place of the prediction what `drawn` makes of the counts."""
 
-    counts: Counts = field(kw_only=True)
-    shd: str = "pair"
+    drawn: Callable[[Counts], Counts] | None = None
+
+    @cached_property
+    def counts(self) -> Counts:
+        counts = Counts(np.stack([pair.tables[list(lags)].sum(0) for pair, lags in self.layers]))
+        return self.drawn(counts) if self.drawn else counts
 
     def __getitem__(self, name: str) -> AnyArray:
         return self.counts[name]
@@ -71,37 +84,18 @@ class Edges(Rows):
         units = self[out_of]
         return self.estimate(np.where(units > 0, values, np.nan), units, NO_PAIR)
 
-    @cached_property
-    def empty(self) -> Edges:
-        return replace(self, counts=self.counts.empty())
-
-    @cached_property
-    def random(self) -> Edges:
-        return replace(self, counts=self.counts.random())
-
-    @cached_property
-    def random_skeleton(self) -> Edges:
-        return replace(self, counts=self.counts.random_skeleton())
-
 
 @dataclass(frozen=True, eq=False)
 class Curves(Rows):
-    """The curve of the scores of each row, drawn when it is first needed; a row is one layer of a pair, or several."""
+    """The curve of the scores of each row, drawn when it is first needed; or that of `others`, if all were equal."""
 
-    drawn: Callable[[], list[Curve]] = field(kw_only=True)
-
-    @classmethod
-    def over(cls, layers: Sequence[tuple[Pair, Sequence[int]]], **options: Any) -> Curves:
-        return cls(drawn=lambda: [Curve.over(ranked(pair, lag) for lag in lags) for pair, lags in layers], **options)
+    others: Curves | None = None
 
     @cached_property
     def curves(self) -> list[Curve]:
-        return self.drawn()
-
-    @property
-    def constant(self) -> Curves:
-        """The same graphs if all scores are equal."""
-        return replace(self, drawn=lambda: [curve.constant() for curve in self.curves])
+        if self.others is not None:
+            return [curve.constant() for curve in self.others.curves]
+        return [Curve.over(ranked(pair, lag) for lag in lags) for pair, lags in self.layers]
 
     def each(self, value: Callable[[Curve], float], reason: str, **parts: Any) -> Estimate:
         """A number of each curve."""
@@ -117,7 +111,6 @@ class Curves(Rows):
 class Models(Rows):
     """The graphs themselves, true and predicted; or beside the true ones graphs without edges."""
 
-    graphs: Sequence[Pair] = field(kw_only=True)
     predicts_nothing: bool = False
 
     @cached_property
@@ -166,8 +159,6 @@ def _flaw(pair: tuple[Model, Model], side: int, dags: tuple[int, ...]) -> str | 
 @dataclass(frozen=True, eq=False)
 class Weights(Rows):
     """The weights of the arrows that both graphs have: (true, predicted) for each graph."""
-
-    graphs: Sequence[Pair] = field(kw_only=True)
 
     @cached_property
     def common(self) -> list[tuple[Floats, Floats]]:

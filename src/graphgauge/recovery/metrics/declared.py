@@ -15,6 +15,7 @@ from typing import Any
 from graphgauge.core.metric import Bounds, Estimate, Exempt, Metric, MetricFunction, NoChance, NoInterval
 from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
+from graphgauge.recovery.counts import Counts
 from graphgauge.recovery.samples import Curves, Edges, Models, Rows
 from graphgauge.stats.errors import sample_std
 from graphgauge.stats.intervals import of_mean
@@ -70,19 +71,20 @@ def _levels(function: MetricFunction, samples: dict[str, Rows], **params: Any) -
     return [Reference(name, value) for name, value in values.items() if value == value]
 
 
-def _trivial_graphs(function: MetricFunction, edges: Edges) -> list[Reference]:
+def _trivial_graphs(function: MetricFunction, edges: Edges, *, random: Any = Counts.random) -> list[Reference]:
     """The empty graph, and the exact mean over random graphs with as many edges."""
-    return _levels(function, {"empty graph": edges.empty, "random graph with as many edges": edges.random})
+    drawn = {"empty graph": Counts.empty, "random graph with as many edges": random}
+    return _levels(function, {name: replace(edges, drawn=draw) for name, draw in drawn.items()})
 
 
 def _trivial_skeletons(function: MetricFunction, edges: Edges) -> list[Reference]:
     """The empty graph, and the exact mean over random skeletons with as many edges."""
-    return _levels(function, {"empty graph": edges.empty, "random graph with as many edges": edges.random_skeleton})
+    return _trivial_graphs(function, edges, random=Counts.random_skeleton)
 
 
 def _constant_scorer(function: MetricFunction, curves: Curves, **params: Any) -> list[Reference]:
     """Equal scores for all cells: the mean over random orders."""
-    return _levels(function, {"constant scorer": curves.constant}, **params)
+    return _levels(function, {"constant scorer": replace(curves, others=curves)}, **params)
 
 
 def _empty_model(function: MetricFunction, models: Models, **params: Any) -> list[Reference]:

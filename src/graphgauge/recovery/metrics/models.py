@@ -11,10 +11,9 @@ import numpy as np
 
 from graphgauge.core.errors import OptionError
 from graphgauge.core.metric import Estimate
-from graphgauge.recovery.members import BOUNDS, over_members
 from graphgauge.recovery.metrics import declared as of
 from graphgauge.recovery.samples import Edges, Models, Weights
-from graphgauge.recovery.structure import Model, NotDefined, adjustment_distance
+from graphgauge.recovery.structure import BOUNDS, Model, NotDefined, adjustment_distance, over_members
 
 # ---- marks at the ends of edges
 
