@@ -39,7 +39,7 @@ class Ids:
         if self.given is None:
             if np.asarray(nodes).dtype.kind in "OUS":
                 fix = "Pass ids=, the node of each row of the embeddings."
-                raise InputError(f"the node {np.ravel(nodes)[0]!r:.60} has no row", where=name, fix=fix)
+                raise InputError(f"the node {np.ravel(nodes).tolist()[0]!r:.60} has no row", where=name, fix=fix)
             return whole_numbers(nodes, name)
         known, values = self._sorted, _names(nodes, name)
         if known.dtype.kind != values.dtype.kind and {known.dtype.kind, values.dtype.kind} - set("iu"):
@@ -48,7 +48,7 @@ class Ids:
         place = np.minimum(np.searchsorted(known, values), len(known) - 1)
         wrong = known[place] != values
         if wrong.any():
-            raise InputError(f"{values[wrong][0]!r} is not among the ids", where=name, fix="Give every node its id.")
+            raise InputError(f"{values[wrong].tolist()[0]!r} is not among the ids", where=name, fix="Give every node its id.")
         return np.asarray(self.order[place] if self.kept else place, np.int64)
 
     def points(self, embeddings: Any) -> AnyArray:
