@@ -270,4 +270,4 @@ def _original(given: Cycle) -> Labelled:
 
 
 def _hash(*parts: Any) -> bytes:
-    return sha256(b"".join(part if isinstance(part, bytes) else np.ascontiguousarray(part) for part in parts)).digest()
+    return sha256(b"".join(part if isinstance(part, bytes) else np.asarray(part).tobytes() for part in parts)).digest()

@@ -48,7 +48,9 @@ class Ids:
         place = np.minimum(np.searchsorted(known, values), len(known) - 1)
         wrong = known[place] != values
         if wrong.any():
-            raise InputError(f"{values[wrong].tolist()[0]!r} is not among the ids", where=name, fix="Give every node its id.")
+            raise InputError(
+                f"{values[wrong].tolist()[0]!r} is not among the ids", where=name, fix="Give every node its id."
+            )
         return np.asarray(self.order[place] if self.kept else place, np.int64)
 
     def points(self, embeddings: Any) -> AnyArray:

@@ -120,9 +120,9 @@ def _bars(axis: Any, table: Mapping[str, Any], keys: list[str], names: list[str]
         axis.bar(at, heights, width * 0.94, color=colour, alpha=0.75, hatch=hatch, edgecolor="white", lw=0.5)
         for x, height in zip(at.tolist(), heights.tolist(), strict=True):
             if len(names) <= 5:
-                place = {"textcoords": "offset points", "ha": "center", "fontsize": 7}
+                style = {"textcoords": "offset points", "ha": "center", "fontsize": 7}
                 ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # above the line of chance
-                axis.annotate(f"{height:.3f}", (x, max(height, 0)), (0, 3), bbox=ground, **place)
+                axis.annotate(f"{height:.3f}", (x, max(height, 0)), (0, 3), bbox=ground, **style)
     for place, key in enumerate(keys):
         if TITLES[key][1]:
             axis.plot([place - 0.44, place + 0.44], [TITLES[key][1]] * 2, ls=(0, (1, 1)), color="#000000", lw=1.2)

@@ -35,7 +35,7 @@ class LabelPairs:
         original, births = state.original, state.births
         classes = original.class_of(state.nodes)
         pairs = classes[births.edges]
-        known = (pairs >= 0).all(axis=1)
+        known = np.asarray((pairs >= 0).all(axis=1))
         self.classes, self.ends, self.births = pairs[known], births.edges[known], len(births)
         self.directed = state.options.directed
         self.kinds, self.labelled = int(np.count_nonzero(original.sizes)), int(original.sizes.sum())

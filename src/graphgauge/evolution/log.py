@@ -129,9 +129,9 @@ class Log:
             parts = _archive(path, "embeddings")
             if "all_edges" not in parts:
                 parts["all_edges"] = _grown(parts, edges, path, number > last + 1)
-            before = {"previous_embeddings": embeddings, "previous_edges": edges, "new_edges": None}
-            named = {"condition": condition, "seed": seed, "cycle": number}
-            yield Cycle(**before | {name: value for name, value in parts.items() if name in _PARTS} | named)
+            given: dict[str, Any] = {"previous_embeddings": embeddings, "previous_edges": edges, "new_edges": None}
+            given |= {name: value for name, value in parts.items() if name in _PARTS}
+            yield Cycle(**given | {"condition": condition, "seed": seed, "cycle": number})
             embeddings, edges, last = parts["embeddings"], parts["all_edges"], number
 
     # ---- writing

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -41,14 +41,12 @@ class Sample:
 
     def by_group(self, group: Ints, groups: int) -> Self:
         """The same, divided by the number of the group of each item."""
-        arrays = {each.name: getattr(self, each.name) for each in fields(self)}
-        rowwise = {name: values for name, values in arrays.items() if isinstance(values, np.ndarray)}
+        content = {each.name: getattr(self, each.name) for each in fields(self)}
+        rowwise = {name: values for name, values in content.items() if isinstance(values, np.ndarray)}
         order = np.argsort(group, kind="stable")
         rows = np.split(order, np.searchsorted(group[order], np.arange(1, groups)))
-        return replace(
-            self,
-            divided=tuple(replace(self, **{name: values[own] for name, values in rowwise.items()}) for own in rows),
-        )
+        parts: list[dict[str, Any]] = [{name: values[own] for name, values in rowwise.items()} for own in rows]
+        return replace(self, divided=tuple(replace(self, **part) for part in parts))
 
     @property
     def independent(self) -> bool:
