@@ -105,7 +105,8 @@ def test_a_drawing_has_a_panel_for_each_metric(tmp_path: Path):
     suite.replay(runs(seeds=2))
     figure = suite.plot(tmp_path / "dashboard.png")
     titles = {axis.get_title().partition("\n")[0] for axis in figure.axes}
-    assert {"AUC of births, after the cycle", "Growth against AUC", "Means over cycles and seeds"} <= titles
+    assert {"AUC of births, after the cycle", "Means over cycles and seeds"} <= titles
+    assert any(title.startswith("Growth against AUC, ") for title in titles)
     assert (tmp_path / "dashboard.png").stat().st_size > 10_000
 
 

@@ -166,6 +166,45 @@ def test_e36_draws_do_not_depend_on_the_order_of_ids():
         assert values(found[0]) == values(found[1])
 
 
+@pytest.mark.parametrize("kind", ["array", "tensor", "by id"])
+def test_labels_types_and_test_edges_go_by_the_ids_of_rows(kind: str):
+    """Rows are sorted by their ids inside: what belongs to them has to follow."""
+    source, target, cycle = events()
+    names = np.array([f"n{node:03d}" for node in range(90)])
+    table = {"source": names[source], "target": names[target], "cycle": cycle}
+    types, held = np.array(["even", "odd"])[np.arange(90) % 2], np.array([[0, 50], [3, 70], [2, 9]])
+    options = {"metrics": "all", "negatives": "all", "folds": 3}
+    plain = {"source": source, "target": target, "cycle": cycle}
+    given = {"embeddings": GRAPH.points, "node_types": types, "test_edges": held}
+    expected = evolution.evaluate(plain, GRAPH.labels, **given, **options)
+    rows = np.random.default_rng(3).permutation(90)
+    labels, own = GRAPH.labels[rows], types[rows]
+    if kind == "tensor":
+        labels = pytest.importorskip("torch").tensor(labels)
+    elif kind == "by id":
+        labels, own = (dict(zip(names[rows].tolist(), each.tolist(), strict=True)) for each in (labels, own))
+    named = {"embeddings": GRAPH.points[rows], "ids": names[rows], "node_types": own, "test_edges": names[held]}
+    found = evolution.evaluate(table, labels, **named, **options)
+    assert values(found).keys() == values(expected).keys()
+    for key, value in values(expected).items():
+        assert found[key].value == pytest.approx(value, nan_ok=True, abs=1e-12), key
+
+
+def test_labels_of_snapshots_go_by_the_names_of_nodes():
+    networkx = pytest.importorskip("networkx")
+    given, rows = cycles(count=2), np.random.default_rng(3).permutation(90)
+    graphs = [given[0]["previous_edges"], *(each["all_edges"] for each in given)]
+    expected = evolution.evaluate(given, GRAPH.labels, metrics=["delta_homophily", "auc_birth"], negatives="all")
+    named = [networkx.Graph([(f"n{u}", f"n{v}") for u, v in edges.tolist()]) for edges in graphs]
+    points, ids = [each[rows] for each in [GRAPH.points] * 3], [f"n{node}" for node in rows]
+    for labels in (GRAPH.labels[rows], {f"n{node}": label for node, label in enumerate(GRAPH.labels.tolist())}):
+        options = {"metrics": ["delta_homophily", "auc_birth"], "negatives": "all"}
+        found = evolution.evaluate(named, labels, embeddings=points, ids=ids, **options)
+        assert values(found) == pytest.approx(values(expected))
+    with pytest.raises(InputError, match="the node 'n"):
+        evolution.evaluate(named, embeddings=points)
+
+
 def test_e37_a_metric_without_a_level_is_gone():
     with pytest.raises(UnknownNameError, match="label_informativeness"):
         find("label_informativeness", "evolution")

@@ -14,8 +14,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import Floats, Ints, Mask
 from graphgauge.evolution.edges import among, codes_of, edges_of, joined, set_of
-from graphgauge.evolution.links import LinkScores
-from graphgauge.evolution.pairs import FreePairs
+from graphgauge.evolution.pairs import FreePairs, LinkScores
 from graphgauge.evolution.points import Order
 from graphgauge.evolution.state import State
 from graphgauge.stats.dyads import Dyads
@@ -25,17 +24,14 @@ _REDRAWS, _MOST_DRAWN = 16, 1 << 27
 NO_BEFORE = "the embeddings before the cycle are unknown"
 # Simple scores are left out for graphs with more edges, because they are sorted anew in every cycle.
 _MOST_EDGES = 1 << 20
-# Below this share of the other variance, one is only rounding.
-_NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
 class Area:
     """For each positive, the share of negatives that are farther (ties half); `ends` are the nodes of the positives.
 
-    `drawn` is the variance that sampled negatives add to the area; it is 0 if all negatives are used. `cancelled` is
-    the variance of the area if nodes that are often chosen are also often candidates, so that their effects cancel.
-    `baselines` are the areas of simple scores for the same births, by name.
+    `drawn` is the variance that sampled negatives add to the area; it is 0 if all negatives are used. `baselines` are
+    the areas of simple scores for the same births, by name.
     """
 
     shares: Floats
@@ -46,7 +42,6 @@ class Area:
     reason: str = "no births"
     warnings: tuple[str, ...] = ()
     baselines: Mapping[str, float] = field(default_factory=dict)
-    cancelled: float | None = None
 
     @classmethod
     def none(cls, reason: str, nodes: int) -> Area:
@@ -68,8 +63,6 @@ class Area:
         """Standard error and degrees of freedom of the area."""
         # There are at least as many negatives as births, so they do not limit the degrees of freedom.
         error, df = self.dyads.error(self.shares)
-        if self.cancelled is not None and self.cancelled > _NOTHING * error**2:
-            error = min(error, sqrt(self.cancelled * self.dyads.correction))
         return sqrt(error**2 + self.drawn), df
 
 
@@ -164,16 +157,14 @@ def against_matched(state: State, births: Ints, arms: Ints, pools: Ints, use: st
 
     owner, node = _redrawn(replaced, pools, fits, state.options.per_birth, state.options.rng(state.cycle, use))
     q, other = order(births[:, 0], births[:, 1])[arms[owner, 0]], order(*ends(owner, node))
-    wins = (other > q) + 0.5 * (other == q)
     counts = np.bincount(owner, minlength=len(arms))
     have = counts > 0
-    shares = np.bincount(owner, wins, len(arms))[have] / counts[have]
+    shares = np.bincount(owner, (other > q) + 0.5 * (other == q), len(arms))[have] / counts[have]
     used = np.bincount(arms[have, 0], minlength=len(births))
     good = used > 0
     means = np.bincount(arms[have, 0], shares, len(births))[good] / used[good]
     alone = np.count_nonzero(~good)
     said = f"births left out of auc_{use}, because their pool has no other target: {alone}"
-    one_arm = len(arms) == len(births) and bool((arms[:, 0] == np.arange(len(births))).all()) and bool(good.any())
     return Area(
         means,
         len(node),
@@ -181,28 +172,7 @@ def against_matched(state: State, births: Ints, arms: Ints, pools: Ints, use: st
         nodes=len(pools),
         reason="no birth has another target to compare with" if len(births) else reason,
         warnings=(*state.warnings, *([said] if alone and good.any() else [])),
-        cancelled=_cancelled(means, kept, replaced, owner, node, wins, counts) if one_arm else None,
     )
-
-
-def _cancelled(
-    shares: Floats, kept: Ints, replaced: Ints, owner: Ints, node: Ints, wins: Floats, counts: Ints
-) -> float:
-    """The variance of an area in which every birth competes with candidates for one of its ends.
-
-    A node's effect raises the shares of its own births and lowers those of the births for which it is a candidate: the
-    errors of both are summed per node. Two births err together if they share the end that is kept or a node on the
-    other side. What is in both is subtracted, unless the other side alone varies more (Cameron, Gelbach and Miller
-    2011).
-    """
-    have = counts > 0  # births without a candidate are not among the shares
-    value, size = shares.mean(), 1 + max(kept.max(), replaced.max(), node.max())
-    errors, own = shares - value, (wins - value) / counts[owner]
-    chosen = np.bincount(replaced[have], errors, size) + np.bincount(node, own, size)
-    every = chosen + np.bincount(kept[have], errors, size)
-    both = np.bincount(np.unique(codes_of(kept[owner], node, directed=True), return_inverse=True)[1], own)
-    total = every @ every - errors @ errors - both @ both
-    return float(max(total, chosen @ chosen) / len(shares) ** 2)
 
 
 def _redrawn(

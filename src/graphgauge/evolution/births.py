@@ -18,16 +18,15 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class Balance:
-    """What a cycle declared, and what its graphs show.
+    """How many births a cycle `declared`, and where the graphs differ, if that before is `known`.
 
-    `declared` are births of edges, `reborn` those of edges that had died. `appeared` edges were in the graphs but not
-    declared, `absent` ones were declared and are not in the graph after the cycle.
+    `appeared` edges were in the graphs but not declared, `absent` ones were declared and are not in the graph after.
     """
 
     declared: int
     appeared: int
     absent: int
-    reborn: int
+    known: bool
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Births:
 
     `reborn` says which of them existed at an earlier time of the run, `left_out` what does not count, `inferred` how
     many births were taken from the graphs. `standing` is the graph after as it was given, from which births may be
-    missing. Without the graph before there is no `balance`.
+    missing.
     """
 
     edges: Ints
@@ -44,9 +43,9 @@ class Births:
     before: Ints
     after: Ints
     standing: Ints
-    left_out: tuple[str, ...] = ()
-    inferred: int = 0
-    balance: Balance | None = None
+    balance: Balance
+    inferred: int
+    left_out: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.edges)
@@ -69,14 +68,13 @@ def births_of(given: Cycle, nodes: int, options: Options, past: Past) -> Births:
     Births that are None are the edges that the graph gained. If the graph before is unknown, it is the graph after
     without the births, and nothing can be reconciled. Edges that were in the graph before and are not after it died.
     """
-    directed = options.directed
+    directed, before = options.directed, past.edges
     after = set_of(as_edges(given.all_edges, "all_edges", nodes), directed)
-    before, stated = past.edges, given.previous_edges
-    if stated is not None:
-        before = set_of(as_edges(stated, "previous_edges", nodes), directed)
-    known = before is not None
-    gained = without(after, before) if given.new_edges is None and before is not None else None
-    declared = as_edges(given.new_edges, "new_edges", nodes) if gained is None else edges_of(gained)
+    if given.previous_edges is not None:
+        before = set_of(as_edges(given.previous_edges, "previous_edges", nodes), directed)
+    known, inferred = before is not None, given.new_edges is None and before is not None
+    gained = without(after, before) if inferred and before is not None else np.empty(0, np.int64)
+    declared = edges_of(gained) if inferred else as_edges(given.new_edges, "new_edges", nodes)
     born = set_of(declared, directed)
     rest = without(after, born)
     before = rest if before is None else before
@@ -87,13 +85,13 @@ def births_of(given: Cycle, nodes: int, options: Options, past: Past) -> Births:
         fix += "edges, pass previous_edges=np.empty((0, 2), int)."
         raise InputError(f"new_edges contains all {len(after)} edges of the graph", where="new_edges", fix=fix)
     appeared, absent = without(rest, before), without(born, after)
-    if past.edges is not None and stated is not None:  # edges may also have appeared between two cycles
+    if past.edges is not None and given.previous_edges is not None:  # edges may have appeared between two cycles
         appeared = joined(appeared, without(without(before, past.edges), born))
     if options.undeclared == "refuse":
         _refuse(appeared, "all_edges", *_APPEARED)
         _refuse(absent, "new_edges", *_ABSENT)
     new = born[~old]
-    reborn = np.zeros(len(new), bool) if past.seen is None else among(new, past.seen)
+    reborn = among(new, past.seen)
     loops = int(np.count_nonzero(declared[:, 0] == declared[:, 1]))
     counted = {
         "loops among the births, left out": loops,
@@ -102,9 +100,8 @@ def births_of(given: Cycle, nodes: int, options: Options, past: Past) -> Births:
         "births of edges that existed before, left out of the areas": np.count_nonzero(reborn),
     }
     left_out = tuple(f"{what}: {count}" for what, count in counted.items() if count)
-    balance = Balance(len(new), len(appeared), len(absent), int(np.count_nonzero(reborn))) if known else None
-    inferred = 0 if gained is None else len(gained)
-    return Births(edges_of(new), reborn, before, joined(after, absent), after, left_out, inferred, balance)
+    balance = Balance(len(new), len(appeared), len(absent), known)
+    return Births(edges_of(new), reborn, before, joined(after, absent), after, balance, len(gained), left_out)
 
 
 _APPEARED = (

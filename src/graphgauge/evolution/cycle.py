@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,14 +28,14 @@ class Cycle:
     embeddings: Any
     new_edges: Any
     all_edges: Any
-    condition: str = "run"
-    seed: int = 0
     cycle: int = 0
     previous_embeddings: Any = None
-    previous_edges: Any = None
     tgc: float | None = None
+    previous_edges: Any = None
     pools: Any = None
     inserted_embeddings: Any = None
+    condition: str = "run"
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Past:
     """
 
     edges: Ints | None = None
-    seen: Ints | None = None
-    born: Ints | None = None
+    seen: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    born: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     tgc: float | None = None
 
 

@@ -12,7 +12,7 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.registry import select
 from graphgauge.core.types import AnyArray
 from graphgauge.evolution.cycle import Cycle
-from graphgauge.evolution.events import from_events, from_snapshots
+from graphgauge.evolution.events import Ids, from_events, from_snapshots
 from graphgauge.evolution.log import LAYOUT, Log, Run, as_cycles
 from graphgauge.evolution.points import Score
 from graphgauge.evolution.samples import available
@@ -90,13 +90,18 @@ def evaluate(
     >>> ev["auc_birth"].value, round(ev["delta_homophily"].value, 4)
     (1.0, 0.6667)
     """
-    log = _cycles(log, embeddings, ids, directed)
-    if isinstance(log, Log):
-        known, labels = list(log.runs), log.labels() if labels is None else labels
-    else:
-        known = list(dict.fromkeys((each.condition, each.seed) for each in log))
+    if ids is not None:  # nodes are named in everything that is given
+        named = Ids(ids, kept=_are_graphs(log))
+        labels, node_types = named.by_row(labels, "labels", node_ids), named.by_row(node_types, "node_types")
+        node_ids = None if node_ids is None else named.rows(node_ids, "node_ids")
+        test_edges = None if test_edges is None else named.rows(test_edges, "test_edges")
+    log = _opened_log(log, embeddings, ids, directed)
+    stored = isinstance(log, Log)
+    if stored and labels is None:
+        labels = log.labels()
+    known = list(log.runs if stored else dict.fromkeys(map(_run, log)))
     if not known:
-        where = str(log.folder) if isinstance(log, Log) else "log"
+        where = str(log.folder) if stored else "log"
         raise InputError("contains no run", where=where, fix=LAYOUT)
     runs = _chosen(known, order if conditions is None else conditions)
     suite = EvaluationSuite(
@@ -116,7 +121,7 @@ def evaluate(
         confidence=confidence,
     )
     for run in runs:
-        suite.replay(log.cycles(*run) if isinstance(log, Log) else [each for each in log if _run(each) == run])
+        suite.replay(log.cycles(*run) if stored else [each for each in log if _run(each) == run])
     if not suite.evaluators:
         raise InputError("contains no cycle after the start", where="log", fix="Append the cycles that follow it.")
     # An evaluator also computes what only the original document asks for.
@@ -129,29 +134,32 @@ def opened(path: Path) -> Log | dict[str, AnyArray]:
     return Log(path) if path.is_dir() else read_table(str(path))
 
 
-def _cycles(log: Any, embeddings: Any, ids: Any, directed: bool) -> Log | list[Cycle]:
-    """The cycles of a log, whatever it is; those of a folder are read one by one."""
+def _opened_log(log: Any, embeddings: Any, ids: Any, directed: bool) -> Any:
+    """A `Log`, whose cycles are read one by one, or the cycles of whatever else is given."""
     if isinstance(log, str | os.PathLike):
         log = Log(log)
-    columns = getattr(log, "columns", log)
-    events = isinstance(log, Mapping) or (hasattr(log, "columns") and not isinstance(log, Log))
-    graphs = isinstance(log, list | tuple) and len(log) > 0 and all(hasattr(graph, "edges") for graph in log)
-    if not events and not graphs:
+    columns = log if isinstance(log, Mapping) else getattr(log, "columns", None)
+    if columns is None or isinstance(log, Log):
+        if _are_graphs(log) and embeddings is not None:
+            return from_snapshots(log, embeddings, ids=ids)
+        if _are_graphs(log):
+            raise OptionError("snapshots have no embeddings", fix="Pass embeddings=.")
         if embeddings is not None or ids is not None:
             fix = "Leave them out: cycles have theirs."
             raise OptionError("embeddings and ids go with events or snapshots", fix=fix)
         return log if isinstance(log, Log) else list(as_cycles(log))
     if embeddings is None:
-        what = "a table of events has no embeddings" if events else "snapshots have no embeddings"
-        raise OptionError(what, fix="Pass embeddings=.")
-    if graphs:
-        return from_snapshots(log, embeddings, ids=ids)
+        raise OptionError("a table of events has no embeddings", fix="Pass embeddings=.")
     missing = [name for name in ("source", "target", "cycle") if name not in columns]
     if missing:
         fix = f"Name columns source, target, cycle and action; it has {', '.join(map(str, columns))}."
         raise InputError(f"has no column {missing[0]}", where="log", fix=fix)
     parts = [log[name] for name in ("source", "target", "cycle", "action") if name in columns]
     return from_events(*parts, embeddings=embeddings, ids=ids, directed=directed)
+
+
+def _are_graphs(log: Any) -> bool:
+    return isinstance(log, list | tuple) and len(log) > 0 and all(hasattr(graph, "edges") for graph in log)
 
 
 def _run(cycle: Cycle) -> Run:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -19,7 +18,7 @@ from graphgauge.core.registry import Chosen, select
 from graphgauge.evolution.cycle import Cycle, Options, Past
 from graphgauge.evolution.labels import Labelled
 from graphgauge.evolution.points import COORDINATES, Score
-from graphgauge.evolution.samples import Samples, available, of_cycle
+from graphgauge.evolution.samples import Samples, available, evidence_of
 from graphgauge.evolution.state import State
 
 # The metrics of the original document; a cycle has them beside the defaults of the family.
@@ -134,11 +133,10 @@ class AdaptiveEvaluator:
         self._samples = available(labels=labels is not None, test_edges=test_edges is not None)
         _chosen(metrics, self._samples)  # raises now what is asked for and cannot be had
         self._past = Past()
-        self._history: dict[str, list[float]] = defaultdict(list)
         self.evaluations: list[Evaluation] = []
-        self.evidence: list[dict[str, Any]] = []  # what checks look at, by cycle
+        self.evidence: list[dict[str, tuple[Any, ...]]] = []  # what checks look at, by cycle
         # Grows with the births and embeddings of each cycle: copies of a run are told by it.
-        self._digest, self._any_births = b"", False
+        self._digest, self._any_births, self._start = b"", False, b""
 
     @property
     def fingerprint(self) -> bytes | None:
@@ -146,14 +144,21 @@ class AdaptiveEvaluator:
         return self._digest if self._any_births else None
 
     @property
+    def graphs(self) -> tuple[bytes, bytes]:
+        """Fingerprints of the graph before the first cycle and after the last."""
+        return self._start, _hash(self._past.edges)
+
+    @property
     def history(self) -> Mapping[str, list[float]]:
-        """The values of each metric by cycle."""
-        return {key: list(values) for key, values in self._history.items()}
+        """The values of each metric by cycle; a metric that some cycles do not have is NaN there."""
+        keys = dict.fromkeys(key for each in self.evaluations for key in each)
+        values = {key: [each[key].value if key in each else np.nan for each in self.evaluations] for key in keys}
+        return {"cycle": [each.options["cycle"] for each in self.evaluations], **values}
 
     @property
     def tgc_history(self) -> list[float]:
         """The growth rate of each cycle."""
-        return self.history["tgc"]
+        return self.history.get("tgc", [])
 
     def evaluate_cycle(
         self,
@@ -203,31 +208,23 @@ class AdaptiveEvaluator:
         InputError
             If births and graphs disagree, an embedding is not valid, or the cycle is not after the last one.
         """
-        given = Cycle(
-            embeddings,
-            new_edges,
-            all_edges,
-            cycle=cycle,
-            previous_embeddings=previous_embeddings,
-            previous_edges=previous_edges,
-            tgc=tgc,
-            pools=pools,
-            inserted_embeddings=inserted_embeddings,
-        )
-        return self.evaluate(given)
+        before = previous_embeddings, tgc, previous_edges
+        return self.evaluate(Cycle(embeddings, new_edges, all_edges, cycle, *before, pools, inserted_embeddings))
 
     def evaluate(self, given: Cycle) -> Evaluation:
         """The same for a cycle that is `given` as one object."""
-        number, done = whole_number("cycle", given.cycle), self._history["cycle"]
-        if done and number <= done[-1]:
-            raise InputError(f"cycle {number} comes after cycle {int(done[-1])}", fix="Pass cycles once, in order.")
+        number, last = whole_number("cycle", given.cycle), -1
+        if self.evaluations:
+            last = self.evaluations[-1].options["cycle"]
+            if number <= last:
+                raise InputError(f"cycle {number} comes after cycle {last}", fix="Pass cycles once, in order.")
         # Edges that appeared between cycles that are not adjacent are unknown.
-        past = self._past if done and number == done[-1] + 1 else replace(self._past, edges=None)
-        state = State.from_cycle(given, self._labelled or _original(given), self.options, past)
+        past = self._past if number == last + 1 else replace(self._past, edges=None)
+        state = State(given, self._labelled or _original(given), self.options, past)
         samples, conventions = Samples(state, self._samples), state.conventions(given)
         chosen, named = _chosen(self._metrics, self._samples, newborn=bool(state.newborn.any()))
         measured = measure(chosen, samples, named=named, confidence=self.confidence, conventions=conventions)
-        evidence = of_cycle(samples, first=not done)
+        evidence = evidence_of(samples, first=not self.evaluations)
         evaluation = StepEvaluation(
             "evolution",
             measured.results,
@@ -236,26 +233,18 @@ class AdaptiveEvaluator:
             skipped=measured.skipped,
             materials=evidence,
         )
-        self._remember(state, evaluation)
+        self._remember(state)
+        self.evaluations.append(evaluation)
         self.evidence.append(evidence)
         return evaluation
 
-    def _remember(self, state: State, evaluation: Evaluation) -> None:
-        births = state.births
-        computed = state.tgc is None and "tgc" in evaluation
-        self._past = state.remembered(evaluation["tgc"].value if computed else None)
+    def _remember(self, state: State) -> None:
+        births = state.births.edges
+        self._start = self._start or _hash(state.births.before)
+        self._past = state.remembered()
         self._labelled = self._labelled or state.original
         self._any_births |= len(births) > 0
-        news = np.ascontiguousarray(births.edges).tobytes(), np.float64(state.after.rows.sum()).tobytes()
-        self._digest = sha256(b"".join([self._digest, *news])).digest()
-        self._history["cycle"].append(state.cycle)
-        done = len(self.evaluations)
-        for key in dict.fromkeys([*evaluation, *self._history]):
-            if key != "cycle":  # a metric that some cycles do not have is NaN there
-                values = self._history[key]
-                values += [np.nan] * (done - len(values))
-                values.append(evaluation[key].value if key in evaluation else np.nan)
-        self.evaluations.append(evaluation)
+        self._digest = _hash(self._digest, births, state.after.rows.sum())
 
 
 def _chosen(metrics: Any, samples: Sequence[str], newborn: bool = True) -> tuple[list[Chosen], frozenset[str]]:
@@ -278,3 +267,7 @@ def _original(given: Cycle) -> Labelled:
     require_shape(rows, (None, None), "embeddings", COORDINATES)
     known = ~np.isnan(rows).any(axis=1) if rows.dtype.kind == "f" else np.ones(len(rows), bool)
     return Labelled.without_labels(np.flatnonzero(known))
+
+
+def _hash(*parts: Any) -> bytes:
+    return sha256(b"".join(part if isinstance(part, bytes) else np.asarray(part).tobytes() for part in parts)).digest()

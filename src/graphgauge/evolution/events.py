@@ -7,13 +7,73 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_labels, as_numeric
+from graphgauge.core.arrays import as_labels, as_numeric, on_host
 from graphgauge.core.errors import InputError
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.evolution.cycle import Cycle
 from graphgauge.evolution.edges import edges_of, joined, set_of, whole_numbers, without
+from graphgauge.evolution.labels import by_node
 
 _ADDED, _REMOVED = ("add", "added", "birth", "+", "1"), ("remove", "removed", "death", "-", "-1", "0")
+
+
+class Ids:
+    """The ids of rows, in any order; without them nodes are rows.
+
+    In cycles rows are in the order of their ids, so that nothing depends on the order in which they are given. Rows
+    that are `kept` stay where they are, because new ones follow.
+    """
+
+    def __init__(self, ids: Any, *, kept: bool = False) -> None:
+        self.given = None if ids is None else _names(ids, "ids")
+        self.order = np.empty(0, np.int64) if self.given is None else np.argsort(self.given, kind="stable")
+        self.kept = kept
+        if self.given is not None:
+            self._sorted = self.given[self.order]
+            if (self._sorted[1:] == self._sorted[:-1]).any():
+                fix = "Give each row of the embeddings an id of its own."
+                raise InputError("an id occurs twice", where="ids", fix=fix)
+
+    def rows(self, nodes: Any, name: str) -> Ints:
+        """The row of each node."""
+        if self.given is None:
+            if np.asarray(nodes).dtype.kind in "OUS":
+                fix = "Pass ids=, the node of each row of the embeddings."
+                raise InputError(f"the node {np.ravel(nodes).tolist()[0]!r:.60} has no row", where=name, fix=fix)
+            return whole_numbers(nodes, name)
+        known, values = self._sorted, _names(nodes, name)
+        if known.dtype.kind != values.dtype.kind and {known.dtype.kind, values.dtype.kind} - set("iu"):
+            what = f"{values[:1].tolist()} is not among the ids"
+            raise InputError(what, where=name, fix="Give nodes and ids one type.")
+        place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+        wrong = known[place] != values
+        if wrong.any():
+            raise InputError(
+                f"{values[wrong].tolist()[0]!r} is not among the ids", where=name, fix="Give every node its id."
+            )
+        return np.asarray(self.order[place] if self.kept else place, np.int64)
+
+    def points(self, embeddings: Any) -> AnyArray:
+        """The rows of embeddings, in the order that cycles have."""
+        points = as_numeric(embeddings, "embeddings")
+        if self.given is None or self.kept:
+            return points
+        if len(points) != len(self.order):
+            what = f"{len(points)} rows for {len(self.order)} ids"
+            raise InputError(what, where="embeddings", fix="Give each id its row.")
+        return np.asarray(points[self.order])
+
+    def by_row(self, values: Any, name: str, nodes: Any = None) -> Any:
+        """What nodes have, {row: value}: of a mapping by id, or of values in the order of `nodes` or of the ids."""
+        values = by_node(values)
+        if self.given is None or values is None:
+            return values
+        if isinstance(values, Mapping):
+            return dict(zip(self.rows([*values], name).tolist(), values.values(), strict=True))
+        nodes, values = self.given if nodes is None else nodes, np.asarray(on_host(values, name)).tolist()
+        if len(values) != len(nodes):
+            raise InputError(f"{len(values)} values for {len(nodes)} ids", where=name, fix="Give one per id.")
+        return dict(zip(self.rows(nodes, name).tolist(), values, strict=True))
 
 
 def from_events(
@@ -48,7 +108,8 @@ def from_events(
     Returns
     -------
     list of Cycle
-        For `evaluate`, in order; rows of nodes are in the order of their ids.
+        For `evaluate`, in order. Rows of nodes are in the order of their ids, and labels have to be; given all
+        together, `evaluate(events, labels, embeddings=…, ids=…)`, they are put in this order.
 
     Raises
     ------
@@ -63,28 +124,25 @@ def from_events(
     >>> cycles[0].previous_edges.tolist(), cycles[0].new_edges.tolist()
     ([[0, 1]], [[0, 2]])
     """
-    times, order = whole_numbers(cycle, "cycle"), _order(ids)
-    ends = np.stack([_rows(source, "source", ids, order), _rows(target, "target", ids, order)], axis=1)
+    times, known = whole_numbers(cycle, "cycle"), Ids(ids)
+    ends = np.stack([known.rows(source, "source"), known.rows(target, "target")], axis=1)
     added = _added(action, len(times))
     if not len(times) == len(ends) == len(added):
         raise InputError(f"{len(ends)} edges and {len(times)} cycles", where="cycle", fix="Give each event its cycle.")
     if not len(times):
         raise InputError("has no events", where="source", fix="Give a row for each edge that was added.")
     cycles, graph, earlier = [], np.empty(0, np.int64), None
+    run: dict[str, Any] = {"condition": condition, "seed": seed}
     for place, when in enumerate(np.unique(times).tolist()):
-        points = as_numeric(embeddings[when] if isinstance(embeddings, Mapping) else embeddings, "embeddings")
+        points = known.points(embeddings[when] if isinstance(embeddings, Mapping) else embeddings)
         now = times == when
-        if order is not None and len(points) != len(order):
-            what = f"{len(points)} rows for {len(order)} ids"
-            raise InputError(what, where="embeddings", fix="Give each id its row.")
         if ends[now].max(initial=-1) >= len(points):
             raise InputError(f"{ends[now].max()} is no row of the embeddings", where="source", fix="Pass ids=.")
-        points = points if order is None else points[order]
         gone, born = set_of(ends[now & ~added], directed), set_of(ends[now & added], directed)
         before, graph = graph, joined(without(graph, gone), born)
         births, edges = edges_of(without(born, before)), edges_of(graph)
         if place:
-            cycles.append(Cycle(points, births, edges, condition, seed, place - 1, earlier, edges_of(before)))
+            cycles.append(Cycle(points, births, edges, place - 1, earlier, previous_edges=edges_of(before), **run))
         earlier = points
     if not cycles:
         raise InputError("all events are of one cycle", where="cycle", fix="The lowest cycle is the graph before.")
@@ -118,59 +176,28 @@ def from_snapshots(
     >>> from graphgauge import evolution
     >>> graphs = [networkx.path_graph(3), networkx.complete_graph(3)]
     >>> points = [[0.0, 0.0], [0.1, 0.0], [0.0, 0.2]]
-    >>> [cycle.all_edges for cycle in evolution.from_snapshots(graphs, points)]
-    [[(0, 1), (0, 2), (1, 2)]]
+    >>> [cycle.all_edges.tolist() for cycle in evolution.from_snapshots(graphs, points)]
+    [[[0, 1], [0, 2], [1, 2]]]
     """
     rows = list(embeddings) if np.ndim(embeddings[0]) == 2 else [embeddings] * len(graphs)
     if len(graphs) != len(rows) or len(graphs) < 2:
         what = f"{len(graphs)} graphs and {len(rows)} embeddings"
         raise InputError(what, where="graphs", fix="Pass two graphs or more, and an array for each.")
-    place = None if ids is None else {node: row for row, node in enumerate(ids)}
-    edges = [[_placed(ends[:2], place) for ends in graph.edges()] for graph in graphs]
+    known = Ids(ids, kept=True)
+    edges = [known.rows(np.array([*graph.edges()]).reshape(-1, 2), "graphs") for graph in graphs]
+    run: dict[str, Any] = {"condition": condition, "seed": seed}
     return [
-        Cycle(rows[t], None, edges[t], condition, seed, t - 1, rows[t - 1], edges[t - 1]) for t in range(1, len(graphs))
+        Cycle(rows[t], None, edges[t], t - 1, rows[t - 1], previous_edges=edges[t - 1], **run)
+        for t in range(1, len(graphs))
     ]
-
-
-def _placed(ends: Any, place: Mapping[Any, int] | None) -> tuple[Any, Any]:
-    """The rows of the two nodes of an edge."""
-    for node in ends:
-        known = isinstance(node, int | np.integer) if place is None else node in place
-        if not known:
-            fix = "Pass ids=, the node of each row of the embeddings."
-            raise InputError(f"the node {node!r:.60} has no row", where="graphs", fix=fix)
-    return ends if place is None else (place[ends[0]], place[ends[1]])
-
-
-def _order(ids: Any) -> Ints | None:
-    """The rows in the order of their ids, so that nothing depends on the order in which they are given."""
-    if ids is None:
-        return None
-    known = _names(ids, "ids")
-    order = np.argsort(known, kind="stable")
-    if (known[order][1:] == known[order][:-1]).any():
-        raise InputError("an id occurs twice", where="ids", fix="Give each row of the embeddings an id of its own.")
-    return np.asarray(order, np.int64)
-
-
-def _rows(nodes: Any, name: str, ids: Any, order: Ints | None) -> Ints:
-    """The row of every node, in the order of the ids."""
-    if order is None:
-        return whole_numbers(nodes, name)
-    known, values = _names(ids, "ids")[order], _names(nodes, name)
-    if known.dtype.kind != values.dtype.kind and {known.dtype.kind, values.dtype.kind} - set("iu"):
-        raise InputError(f"{values[:1].tolist()} is not among the ids", where=name, fix="Give ends and ids one type.")
-    place = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    wrong = known[place] != values
-    if wrong.any():
-        raise InputError(f"{values[wrong][0]!r} is not among the ids", where=name, fix="Give every node its id.")
-    return np.asarray(place, np.int64)
 
 
 def _names(values: Any, name: str) -> AnyArray:
     """Ids of one type; floats are whole numbers, which tables make of ids beside a missing one."""
-    given = np.asarray(values)
-    return whole_numbers(given, name) if given.dtype.kind in "fiu" else as_labels(values, name)
+    given = np.asarray(on_host(values, name))
+    if given.dtype.kind in "fiu":
+        return whole_numbers(given, name)
+    return as_labels(given.ravel(), name).reshape(given.shape)
 
 
 def _added(action: Any, events: int) -> Mask:

@@ -96,7 +96,7 @@ def correlations(table: Mapping[str, Any], names: list[str]) -> str:
     if np.isnan(pooled):
         return "nothing to correlate"
     within = [f"{name} {r(table['condition'] == name)[0]:.2f}" for name in names]
-    return f"r = {pooled:.2f} (p = {p:.2g}); within: {', '.join(within)}"
+    return f"r = {pooled:.2f} (p = {p:.2g}); within:\n{', '.join(within)}"
 
 
 def _growth(axis: Any, table: Mapping[str, Any], names: list[str]) -> None:
@@ -105,7 +105,7 @@ def _growth(axis: Any, table: Mapping[str, Any], names: list[str]) -> None:
         style = {"marker": SHAPES[index % 7], "color": COLOURS[index % 7]}
         axis.scatter(table["tgc"][own], table["auc_synthetic"][own], s=14, alpha=0.6, lw=0, **style)
     axis.set(xlabel="tgc", ylabel="auc_synthetic")
-    axis.set_title(f"Growth against AUC\n{correlations(table, names)}", fontsize=9)
+    axis.set_title(f"Growth against AUC, {correlations(table, names)}", fontsize=9)
 
 
 def _bars(axis: Any, table: Mapping[str, Any], keys: list[str], names: list[str]) -> None:
@@ -120,9 +120,9 @@ def _bars(axis: Any, table: Mapping[str, Any], keys: list[str], names: list[str]
         axis.bar(at, heights, width * 0.94, color=colour, alpha=0.75, hatch=hatch, edgecolor="white", lw=0.5)
         for x, height in zip(at.tolist(), heights.tolist(), strict=True):
             if len(names) <= 5:
-                axis.annotate(
-                    f"{height:.3f}", (x, max(height, 0)), (0, 2), textcoords="offset points", ha="center", fontsize=7
-                )
+                style = {"textcoords": "offset points", "ha": "center", "fontsize": 7}
+                ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # above the line of chance
+                axis.annotate(f"{height:.3f}", (x, max(height, 0)), (0, 3), bbox=ground, **style)
     for place, key in enumerate(keys):
         if TITLES[key][1]:
             axis.plot([place - 0.44, place + 0.44], [TITLES[key][1]] * 2, ls=(0, (1, 1)), color="#000000", lw=1.2)

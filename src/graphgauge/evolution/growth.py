@@ -1,8 +1,7 @@
-"""How a graph grows: its births per node, its components, and what is left of earlier births."""
+"""How a graph grows: its births per node, its components, and whether it has two sides."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,26 +16,6 @@ WEIGHT = 0.1
 _SURELY_TWO = 20
 # Edges that are looked at before all are.
 _FIRST = 1 << 20
-
-
-@dataclass(frozen=True)
-class Growth:
-    """The capacity after a cycle, smoothed or as given, and the number of nodes."""
-
-    tgc: float
-    nodes: int
-
-
-@dataclass(frozen=True)
-class Kept:
-    """The fate of the edges born in earlier cycles: how many were, and how many are in the graph after this one."""
-
-    born: int
-    alive: int
-
-    @property
-    def share(self) -> float:
-        return self.alive / self.born if self.born else np.nan
 
 
 def tgc_step(births: int, nodes: int, component: int, previous: float | None = None) -> float:

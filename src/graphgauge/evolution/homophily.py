@@ -23,7 +23,6 @@ _STEPS = 1000
 _filters = Lock()
 
 
-@dataclass(frozen=True)
 class LabelPairs:
     """Births with both labels known: their nodes and classes, and levels of chance for agreement.
 
@@ -32,44 +31,23 @@ class LabelPairs:
     classes that nodes have, `labelled` that of nodes.
     """
 
-    classes: Ints
-    ends: Ints
-    births: int
-    kinds: int
-    labelled: int
-    random: float
-    by_degree: float
-    random_squares: float
-    directed: bool = False
-    warnings: tuple[str, ...] = ()
-
-    @classmethod
-    def from_state(cls, state: State) -> LabelPairs:
+    def __init__(self, state: State) -> None:
         original, births = state.original, state.births
         classes = original.class_of(state.nodes)
-        ends = classes[births.edges]
-        known = (ends >= 0).all(axis=1)
-        degrees = births.degrees_before(state.nodes)
-        drawn = np.bincount(classes + 1, degrees, len(original.sizes) + 1)[1:]
-        unlabelled, said = int(np.count_nonzero(original.classes[original.original] < 0)), []
-        if unlabelled:
-            counted = f"{unlabelled} of {len(original.ids)}"
-            said.append(f"original nodes without a class (−1, None or NaN), left out of homophily and probe: {counted}")
-        if not known.all():
-            said.append(f"births with both labels known: {np.count_nonzero(known)} of {len(births)}")
-        random, squares = original.same_class
-        return cls(
-            ends[known],
-            births.edges[known],
-            len(births),
-            int(np.count_nonzero(original.sizes)),
-            int(original.sizes.sum()),
-            random,
-            float(drawn @ drawn / drawn.sum() ** 2) if drawn.any() else np.nan,
-            squares,
-            state.options.directed,
-            tuple(said),
-        )
+        pairs = classes[births.edges]
+        known = np.asarray((pairs >= 0).all(axis=1))
+        self.classes, self.ends, self.births = pairs[known], births.edges[known], len(births)
+        self.directed = state.options.directed
+        self.kinds, self.labelled = int(np.count_nonzero(original.sizes)), int(original.sizes.sum())
+        self.random, self.random_squares = original.same_class
+        drawn = np.bincount(classes + 1, births.degrees_before(state.nodes), len(original.sizes) + 1)[1:]
+        self.by_degree = float(drawn @ drawn / drawn.sum() ** 2) if drawn.any() else np.nan
+        nodes = original.classes[original.original]
+        counted = {
+            "original nodes without a class (−1, None or NaN), left out of homophily and probe": nodes < 0,
+            "births left out of homophily, because a label is unknown": ~known,
+        }
+        self.warnings = tuple(f"{what}: {left.sum()} of {len(left)}" for what, left in counted.items() if left.any())
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -202,6 +180,13 @@ class Folds:
     majority: float
     reason: str = ""
     warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def from_state(cls, state: State) -> Folds:
+        nodes, classes = state.original.ids, state.original.classes[state.original.original]
+        used = (classes >= 0) & state.after.present[nodes]
+        rows = state.after.rows[nodes[used]]
+        return probe(rows, classes[used], folds=state.options.folds, seed=state.options.seed)
 
 
 def probe(points: Floats, classes: Ints, *, folds: int, seed: int) -> Folds:

@@ -34,7 +34,7 @@ class Labelled:
 
         −1, None, NaN and pandas' NA mean no class. Further nodes of a mapping are nodes that are born later.
         """
-        labels = _by_node(labels)
+        labels = by_node(labels)
         if not isinstance(labels, Sized):
             raise InputError(f"found {type(labels).__name__}", where="labels", fix="Pass one label per original node.")
         if node_ids is None:
@@ -94,7 +94,7 @@ class Labelled:
 
 def types_of(types: Any, nodes: int) -> Ints:
     """The type of each node as a number; `types` has one per row, or is a mapping from node to type."""
-    types = _by_node(types)
+    types = by_node(types)
     if isinstance(types, Mapping):
         listed = [types[node] for node in range(nodes) if node in types]
     else:
@@ -105,7 +105,7 @@ def types_of(types: Any, nodes: int) -> Ints:
     return np.unique([str(each) for each in listed], return_inverse=True)[1].astype(np.int64)
 
 
-def _by_node(labels: Any) -> Any:
+def by_node(labels: Any) -> Any:
     """A Series whose index is not 0, 1, 2 … is a mapping from node to label; everything else is as it was."""
     index = getattr(labels, "index", None)
     if index is None or callable(index) or not hasattr(labels, "to_dict") or hasattr(labels, "columns"):
@@ -149,13 +149,5 @@ def _classes(labels: Any) -> Ints:
 
 
 def _is_missing(label: Any) -> bool:
-    """None, NaN, −1, their forms in a text file, or a value such as pandas' NA, which equals nothing."""
-    if isinstance(label, str):
-        try:
-            label = float(label)
-        except ValueError:
-            return label.strip() in ("", "None", "<NA>")
-    try:
-        return label is None or bool(label != label) or bool(label == -1)
-    except (TypeError, ValueError):
-        return True
+    """None, NaN, −1, pandas' NA, or one of them as a text."""
+    return str(label).strip() in ("", "-1", "-1.0", "nan", "NaN", "None", "<NA>")

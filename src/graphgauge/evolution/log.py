@@ -121,21 +121,17 @@ class Log:
             if not places:
                 raise InputError("contains no run", where=str(self.folder), fix=LAYOUT)
             raise UnknownNameError("run", f"{condition}, seed {seed}", [f"{name}, seed {own}" for name, own in places])
-        place = places[condition, seed]
-        start = _archive(place / _START, ("edges", "embeddings")) if (place / _START).exists() else {}
-        edges, embeddings, last = start.get("edges"), start.get("embeddings"), -1
+        place, edges, embeddings, last = places[condition, seed], None, None, -1
+        if (place / _START).exists():
+            start = _archive(place / _START, "edges", "embeddings")
+            edges, embeddings = start["edges"], start["embeddings"]
         for number, path in _stored(place).items():
-            parts: dict[str, Any] = _archive(path, ("embeddings",))
+            parts = _archive(path, "embeddings")
             if "all_edges" not in parts:
                 parts["all_edges"] = _grown(parts, edges, path, number > last + 1)
-            if "tgc" in parts:
-                if parts["tgc"].size != 1:
-                    what = f"tgc contains {parts['tgc'].size} numbers"
-                    raise InputError(what, where=str(path), fix="Store one per cycle.")
-                parts["tgc"] = float(parts["tgc"].item())
-            before = {"previous_embeddings": embeddings, "previous_edges": edges, "new_edges": None}
-            named = {"condition": condition, "seed": seed, "cycle": number}
-            yield Cycle(**(before | {name: value for name, value in parts.items() if name in _PARTS} | named))
+            given: dict[str, Any] = {"previous_embeddings": embeddings, "previous_edges": edges, "new_edges": None}
+            given |= {name: value for name, value in parts.items() if name in _PARTS}
+            yield Cycle(**given | {"condition": condition, "seed": seed, "cycle": number})
             embeddings, edges, last = parts["embeddings"], parts["all_edges"], number
 
     # ---- writing
@@ -244,7 +240,7 @@ def _grown(stored: Mapping[str, AnyArray], edges: AnyArray | None, path: Path, g
     return np.concatenate([as_edges(edges, "edges"), as_edges(stored["new_edges"], "new_edges")])
 
 
-def _archive(path: Path, wanted: Iterable[str]) -> dict[str, AnyArray]:
+def _archive(path: Path, *wanted: str) -> dict[str, AnyArray]:
     arrays = read_archive(path)
     for name in wanted:
         if name not in arrays:

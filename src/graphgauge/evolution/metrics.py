@@ -17,8 +17,8 @@ from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
 from graphgauge.evolution.areas import Area
-from graphgauge.evolution.growth import Growth, Kept
 from graphgauge.evolution.homophily import Folds, LabelPairs
+from graphgauge.evolution.state import State
 from graphgauge.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW
 from graphgauge.stats.errors import sample_std
 from graphgauge.stats.intervals import of_area, of_mean
@@ -332,16 +332,17 @@ def nca_std(folds: Folds) -> Estimate:
     return whole(sample_std(folds.accuracies), folds.nodes, reason=folds.reason, warnings=folds.warnings)
 
 
-@_count("retention", needs=("kept",), bounds=(0, 1), unit="edge", reference="libennowell2007", conventions=_PLAIN)
-def retention(kept: Kept) -> Estimate:
+@_count("retention", needs=("cycle",), bounds=(0, 1), unit="edge", reference="libennowell2007", conventions=_PLAIN)
+def retention(state: State) -> Estimate:
     """Share of the edges born in earlier cycles that are in the graph after this one."""
-    return whole(kept.share, kept.born, reason="no births in earlier cycles")
+    born, alive = state.kept
+    return whole(alive / born if born else np.nan, born, reason="no births in earlier cycles")
 
 
-@_count("tgc", needs=("growth",), reference="erdos1960", conventions=_PLAIN | {"tgc": AS_CHOSEN})
-def tgc(growth: Growth) -> Estimate:
+@_count("tgc", needs=("cycle",), reference="erdos1960", conventions=_PLAIN | {"tgc": AS_CHOSEN})
+def tgc(state: State) -> Estimate:
     """Topological generative capacity: births per node, times the share of nodes in the largest component.
 
     As reported by the system; otherwise computed after each cycle and smoothed with weight 0.1.
     """
-    return whole(growth.tgc, growth.nodes, reason="no nodes")
+    return whole(state.tgc, state.nodes, reason="no nodes")

@@ -1,20 +1,22 @@
-"""Pairs that could be edges and are not: all of them in blocks, or drawn ones."""
+"""Pairs of nodes: those that could be edges and are not, all or drawn, and what the graph alone says about pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.types import Ints
+from graphgauge.core.types import Floats, Ints
 from graphgauge.evolution.edges import among, codes_of, distinct, ends_of
+from graphgauge.evolution.points import Order
 
 Ends = tuple[Ints, Ints]
-# Pairs that are made at once, and the most that are made at all.
-_BLOCK, _MOST_PAIRS = 1 << 21, 1 << 33
+# Pairs that are made at once, and the most that are made at all; those whose common neighbours are looked up at once.
+_BLOCK, _MOST_PAIRS, _LOOKED_UP = 1 << 21, 1 << 33, 1 << 16
 
 
 @dataclass(frozen=True)
@@ -91,3 +93,44 @@ class FreePairs:
             codes = distinct(np.concatenate([codes, new]))
         kept = codes if len(codes) == count else codes[rng.permutation(len(codes))[:count]]
         return ends_of(kept)
+
+
+@dataclass(frozen=True)
+class LinkScores:
+    """Scores of pairs of nodes from the edges of an undirected graph, a set of codes."""
+
+    edges: Ints
+    nodes: int
+
+    @property
+    def orders(self) -> Mapping[str, Order]:
+        """The scores by name, as orders in which pairs with a high score come first."""
+        return {
+            "Adamic–Adar": lambda first, second: -self.adamic_adar(first, second),
+            "preferential attachment": lambda first, second: -self.preferential_attachment(first, second),
+        }
+
+    def adamic_adar(self, first: Ints, second: Ints) -> Floats:
+        """Common neighbours, each divided by the logarithm of its degree (Adamic and Adar, 2003)."""
+        # A common neighbour has two neighbours at least, so its logarithm is not 0.
+        weights, scores = 1 / np.log(np.maximum(self._degrees, 2)), np.empty(len(first))
+        for start in range(0, len(first), _LOOKED_UP):
+            part = slice(start, start + _LOOKED_UP)
+            scores[part] = self._adjacency[first[part]].multiply(self._adjacency[second[part]]) @ weights
+        return scores
+
+    def preferential_attachment(self, first: Ints, second: Ints) -> Floats:
+        """The product of the degrees (Barabási and Albert, 1999)."""
+        return np.asarray(self._degrees[first] * self._degrees[second], float)
+
+    @cached_property
+    def _degrees(self) -> Ints:
+        return np.bincount(np.concatenate(ends_of(self.edges)), minlength=self.nodes).astype(np.int64, copy=False)
+
+    @cached_property
+    def _adjacency(self) -> Any:
+        from scipy.sparse import coo_array
+
+        first, second = ends_of(self.edges)
+        ends = np.concatenate([first, second]), np.concatenate([second, first])
+        return coo_array((np.ones(len(ends[0])), ends), shape=(self.nodes, self.nodes)).tocsr()

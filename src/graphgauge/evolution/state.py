@@ -2,79 +2,63 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.types import Ints, Mask
-from graphgauge.evolution.births import Births, births_of
+from graphgauge.evolution.births import births_of
 from graphgauge.evolution.cycle import Cycle, Options, Past
-from graphgauge.evolution.edges import as_edges, joined, set_of, whole_numbers
-from graphgauge.evolution.growth import checked_tgc
+from graphgauge.evolution.edges import among, as_edges, joined, set_of, whole_numbers
+from graphgauge.evolution.growth import checked_tgc, largest_component, tgc_step
 from graphgauge.evolution.labels import Labelled, types_of
 from graphgauge.evolution.points import Points
 
 
-@dataclass(frozen=True)
 class State:
-    """The system before and after one cycle, with a row for each of its nodes.
+    """The system before and after one cycle, with a row for each of its nodes; every fault of a cycle is an error.
 
     `before` has the embeddings before the cycle, None if they are unknown; `inserted` also has new nodes, as they were
     inserted.
     """
 
-    cycle: int
-    options: Options
-    past: Past
-    births: Births
-    original: Labelled
-    after: Points
-    before: Points | None
-    inserted: Points | None
-    types: Ints | None
-    pools: Ints | None
-    test_edges: Ints
-    tgc: float | None
-    warnings: tuple[str, ...]
-
-    @classmethod
-    def from_cycle(cls, given: Cycle, labelled: Labelled, options: Options, past: Past) -> State:
-        """Check a cycle; every fault is an error that names the argument."""
-        read = partial(Points.from_embeddings, nan=options.nan, score=options.score, directed=options.directed)
-        after, at, before = read(given.embeddings, "embeddings"), given.inserted_embeddings, given.previous_embeddings
-        nodes, known = len(after), 0
-        inserted = after if at is None else read(at, "inserted_embeddings")
-        if len(inserted) != nodes:
-            fix = "Pass one row per node; only those of new nodes are used."
-            raise InputError(f"{len(inserted)} rows, {nodes} after the cycle", where="inserted_embeddings", fix=fix)
-        if before is not None:
-            before = read(before, "previous_embeddings")
+    def __init__(self, given: Cycle, labelled: Labelled, options: Options, past: Past) -> None:
+        self.cycle, self.options, self.past = given.cycle, options, past
+        self.after = self._read(given.embeddings, "embeddings")
+        nodes, known = len(self.after), 0
+        self.before: Points | None = None
+        self.inserted: Points | None = None
+        if given.previous_embeddings is not None:
+            before = self._read(given.previous_embeddings, "previous_embeddings")
             known = len(before)
             if known > nodes:
                 what = f"{known} rows before the cycle, {nodes} after it"
                 fix = 'A node keeps its row. For a removed node, fill the row with NaN and pass nan="omit".'
                 raise InputError(what, where="previous_embeddings", fix=fix)
-            before = before.extended(nodes)
-        births, original = births_of(given, nodes, options, past), labelled.below(nodes)
-        unborn = int(np.count_nonzero(labelled.ids >= nodes))
-        return cls(
-            given.cycle,
-            options,
-            past,
-            births,
-            original,
-            after,
-            before,
-            None if before is None else before.extended(nodes, inserted),
-            None if options.node_types is None else types_of(options.node_types, nodes),
-            None if given.pools is None else _pools(given.pools, known, nodes),
-            as_edges(options.test_edges, "test_edges", nodes),
-            checked_tgc(given.tgc),
-            (*births.left_out, *_left_out(after, unborn)),
-        )
+            at = given.inserted_embeddings
+            new = self.after if at is None else self._read(at, "inserted_embeddings")
+            if len(new) != nodes:
+                fix = "Pass one row per node; only those of new nodes are used."
+                raise InputError(f"{len(new)} rows, {nodes} after the cycle", where="inserted_embeddings", fix=fix)
+            self.before, self.inserted = before.extended(nodes), before.extended(nodes, new)
+        self.births = births_of(given, nodes, options, past)
+        self.original = labelled.below(nodes)
+        self.types = None if options.node_types is None else types_of(options.node_types, nodes)
+        self.pools = None if given.pools is None else _pools(given.pools, known, nodes)
+        self.test_edges = as_edges(options.test_edges, "test_edges", nodes)
+        self.reported_tgc = checked_tgc(given.tgc)
+        counted = {
+            "nodes left out because their embedding has NaN": np.count_nonzero(~self.after.present),
+            "original nodes that have no embedding yet": np.count_nonzero(labelled.ids >= nodes),
+        }
+        said = (f"{what}: {count}" for what, count in counted.items() if count)
+        self.warnings = (*self.births.left_out, *said)
+
+    def _read(self, embeddings: Any, name: str) -> Points:
+        options = self.options
+        return Points.from_embeddings(embeddings, name, nan=options.nan, score=options.score, directed=options.directed)
 
     @property
     def nodes(self) -> int:
@@ -118,15 +102,29 @@ class State:
             pools = pools if self.types is None else pools + (2 * 64 + 2) * self.types
         return np.where(self.before.present, pools, -1)
 
-    def remembered(self, tgc: float | None) -> Past:
-        """What the next cycle knows of the run; `tgc` is the capacity that was computed."""
-        past, births, nothing = self.past, self.births, np.empty(0, np.int64)
+    @cached_property
+    def tgc(self) -> float:
+        """The capacity that the system reported, or that of the graphs, smoothed over the cycles that report none."""
+        if self.reported_tgc is not None:
+            return self.reported_tgc
+        component = largest_component(self.births.after, self.nodes)
+        return tgc_step(len(self.births), self.nodes, component, self.past.tgc)
+
+    @property
+    def kept(self) -> tuple[int, int]:
+        """How many edges were born in earlier cycles, and how many of them are in the graph after this one."""
+        return len(self.past.born), int(np.count_nonzero(among(self.past.born, self.births.after)))
+
+    def remembered(self) -> Past:
+        """What the next cycle knows of the run; a capacity that no metric asked for is not computed."""
+        past, births = self.past, self.births
         born = set_of(births.edges, self.options.directed)
+        computed = self.reported_tgc is None and "tgc" in vars(self)
         return Past(
             births.standing,
-            joined(nothing if past.seen is None else past.seen, births.either),
-            joined(nothing if past.born is None else past.born, born),
-            past.tgc if tgc is None else tgc,
+            joined(past.seen, births.either),
+            joined(past.born, born),
+            self.tgc if computed else past.tgc,
         )
 
     def conventions(self, given: Cycle) -> dict[str, str]:
@@ -138,19 +136,9 @@ class State:
             "newborn": f"at insertion, {'from after the cycle' if given.inserted_embeddings is None else 'as given'}",
             "negatives": "all non-edges" if per is None else f"{per} drawn for each birth",
             "pools": "degree and age" if self.pools is None else "as given",
-            "tgc": "computed" if self.tgc is None else "as given",
+            "tgc": "computed" if self.reported_tgc is None else "as given",
             "nan": options.nan,
         }
-
-
-def _left_out(after: Points, unborn: int) -> list[str]:
-    """Nodes that do not count, and why."""
-    said = []
-    if not after.complete:
-        said.append(f"nodes left out because their embedding has NaN: {np.count_nonzero(~after.present)}")
-    if unborn:
-        said.append(f"original nodes that have no embedding yet: {unborn}")
-    return said
 
 
 def _pools(pools: Any, known: int, nodes: int) -> Ints:

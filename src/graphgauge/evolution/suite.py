@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from graphgauge.core.options import whole_number
 from graphgauge.core.result import Result
 from graphgauge.core.types import AnyArray, Floats
 from graphgauge.evolution.cycle import Cycle
-from graphgauge.evolution.edges import as_edges, set_of, without
+from graphgauge.evolution.edges import as_edges
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
 from graphgauge.evolution.log import Run, as_cycles, named_run
 from graphgauge.evolution.summary import means, summary
@@ -80,9 +79,8 @@ class EvaluationSuite:
         self._given = {"node_ids": node_ids, "labels": labels, "device": device, "temperature": temperature, **options}
         self.evaluators = Evaluators()
         self.tgc_history: dict[str, list[float]] = {name: [] for name in names}
-        # The state after the last cycle of each run; fingerprints of its graphs before the first and after the last.
+        # The state after the last cycle of each run.
         self._last: dict[Run, tuple[AnyArray, AnyArray]] = {}
-        self._ends: dict[Run, tuple[str, str]] = {}
         self._evaluator(0)  # raises now if the options are invalid
 
     def _evaluator(self, seed: int) -> AdaptiveEvaluator:
@@ -117,11 +115,7 @@ class EvaluationSuite:
         cycle: int,
         tgc: float | None = None,
         seed: int = 0,
-        *,
-        previous_edges: Any = None,
-        previous_embeddings: Any = None,
-        pools: Any = None,
-        inserted_embeddings: Any = None,
+        **given: Any,
     ) -> Evaluation:
         """Evaluate one cycle of one condition; see `AdaptiveEvaluator.evaluate_cycle`.
 
@@ -129,10 +123,11 @@ class EvaluationSuite:
         ----------
         condition, seed
             The run that the cycle belongs to.
-        embeddings, new_edges, all_edges, cycle, tgc, pools, inserted_embeddings
+        embeddings, new_edges, all_edges, cycle, tgc
             As in `AdaptiveEvaluator.evaluate_cycle`.
-        previous_edges, previous_embeddings
-            The state before the cycle, if it is not that after the last one.
+        **given
+            `pools` and `inserted_embeddings`, which are there, too; `previous_edges` and `previous_embeddings`, if the
+            state before the cycle is not that after the last one.
 
         Returns
         -------
@@ -144,10 +139,9 @@ class EvaluationSuite:
         InputError
             If the cycle is not valid; the message names the run.
         """
-        given = Cycle(
-            embeddings, new_edges, all_edges, condition, seed, cycle, previous_embeddings, previous_edges, tgc
+        return self._evaluate(
+            Cycle(embeddings, new_edges, all_edges, cycle, tgc=tgc, condition=condition, seed=seed, **given)
         )
-        return self._evaluate(replace(given, pools=pools, inserted_embeddings=inserted_embeddings))
 
     def replay(self, cycles: Iterable[Any]) -> None:
         """Evaluate stored cycles, in the order of each run."""
@@ -163,8 +157,6 @@ class EvaluationSuite:
         evaluator = self.evaluators.get(run) or self._evaluator(given.seed)
         with named_run(*run, given.cycle):
             found = evaluator.evaluate(replace(given, previous_embeddings=before, previous_edges=edges))
-        start = self._ends[run][0] if run in self._ends else _hash(given.all_edges, edges, given.new_edges)
-        self._ends[run] = start, _hash(given.all_edges)
         self._last[run] = _copies(given.embeddings, given.all_edges)
         self.evaluators[run] = evaluator
         if given.tgc is not None:
@@ -290,8 +282,9 @@ class EvaluationSuite:
 
     def _shared(self) -> tuple[str, str] | None:
         """Two conditions of one seed, the second of which started from the graph that the first ended with."""
-        for (name, seed), (began, ended) in self._ends.items():
-            for (other, own), (start, _) in self._ends.items():
+        ends = {run: own.graphs for run, own in self.evaluators.items()}
+        for (name, seed), (began, ended) in ends.items():
+            for (other, own), (start, _) in ends.items():
                 if own == seed and other != name and start == ended != began:
                     return name, other
         return None
@@ -372,10 +365,3 @@ def _cell(result: Result | None) -> str:
 def _copies(embeddings: Any, all_edges: Any) -> tuple[AnyArray, AnyArray]:
     """Copies, because systems often update their embeddings in place."""
     return np.array(as_numeric(embeddings, "embeddings")), as_edges(all_edges, "all_edges").copy()
-
-
-def _hash(all_edges: Any, before: Any = None, births: Any = None) -> str:
-    """A fingerprint of a graph; of the one `before`, or else of `all_edges` without `births`, if these are given."""
-    graph = set_of(as_edges(all_edges if before is None else before, "all_edges"))
-    born = set_of(as_edges(births, "new_edges")) if before is None else graph[:0]
-    return sha256(without(graph, born).tobytes()).hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,13 +15,13 @@ from graphgauge.core.loop import measure
 from graphgauge.core.metric import Bounds, Estimate, Metric, NoInterval, whole
 from graphgauge.core.registry import find
 from graphgauge.core.result import Reference, Result
-from graphgauge.core.types import Floats, Ints
+from graphgauge.core.types import Floats
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
 from graphgauge.evolution.log import Run
-from graphgauge.evolution.samples import of_cycles
 from graphgauge.stats.intervals import of_mean
 
 Runs = Mapping[Run, AdaptiveEvaluator]
+Groups = Mapping[str, Sequence[AdaptiveEvaluator]]
 CONDITIONS_APART = "conditions are not averaged: read it by condition"
 ONE_RUN = "one run of many cycles has no interval; run more seeds"
 
@@ -140,7 +140,7 @@ def means(
     return {result.key: result for result in measured.results}
 
 
-def _computed(evaluators: Sequence[AdaptiveEvaluator], keys: Sequence[str] | None = None) -> list[str]:
+def _computed(evaluators: Iterable[AdaptiveEvaluator], keys: Sequence[str] | None = None) -> list[str]:
     """The keys that any cycle has, those asked for if any are."""
     every = dict.fromkeys(key for own in evaluators for evaluation in own.evaluations for key in evaluation)
     return [key for key in every if keys is None or key in keys]
@@ -163,17 +163,18 @@ def summary(runs: Runs, shared: tuple[str, str] | None = None, keys: Sequence[st
     groups: dict[str, list[AdaptiveEvaluator]] = {}
     for (condition, _), own in runs.items():
         groups.setdefault(condition, []).append(own)
-    evaluators, several = list(runs.values()), len(groups) > 1
+    evaluators = list(runs.values())
     every = [evaluation for own in evaluators for evaluation in own.evaluations]
-    first = every[0]
+    first, evidence = every[0], [each for own in evaluators for each in own.evidence]
     copies = {name: count for name, own in groups.items() if (count := len(own) - len(without_copies(own)))}
     if len(every) == 1:
         results, options, breakdowns = {key: first[key] for key in _computed(evaluators, keys)}, first.options, {}
     else:
-        results, options = means(evaluators, keys, len(groups)), evaluators[0].options.described
-        options |= {"conditions": list(groups)}
-        table = _by_condition(groups, keys) if several else _by_cycle(evaluators, keys)
-        breakdowns = {"condition" if several else "cycle": table}
+        results = means(evaluators, keys, len(groups))
+        options = evaluators[0].options.described | {"conditions": list(groups)}
+        by_cycle = {name: values for name, values in _cycles(groups, keys).items() if name != "condition"}
+        several = len(groups) > 1
+        breakdowns = {"condition": _by_condition(groups, keys)} if several else {"cycle": Grid(by_cycle)}
     return Evaluation(
         "evolution",
         results.values(),
@@ -181,52 +182,39 @@ def summary(runs: Runs, shared: tuple[str, str] | None = None, keys: Sequence[st
         options=options,
         breakdowns=breakdowns,
         skipped=first.skipped,
-        drawings=lambda: {"cycles": _drawn(groups)},
-        materials=of_cycles([each for own in evaluators for each in own.evidence])
+        drawings=lambda: {"cycles": Grid(_cycles(groups))},
+        materials={name: tuple(entry for each in evidence for entry in each[name]) for name in evidence[0]}
         | {"copies": copies, "shared": shared},
     )
 
 
-def _by_condition(groups: Mapping[str, list[AdaptiveEvaluator]], keys: Sequence[str] | None) -> Grid:
+def _by_condition(groups: Groups, keys: Sequence[str] | None) -> Grid:
+    """A row per condition: its mean of every metric, with the ends of its interval."""
     each = [means(group, keys) for group in groups.values()]
     cycles = [sum(len(own.evaluations) for own in group) for group in groups.values()]
     columns: dict[str, Any] = {"condition": np.array(list(groups)), "n": np.array(cycles)}
     for key in dict.fromkeys(key for results in each for key in results):
-        found = [results.get(key) for results in each]
-        columns[key] = np.array([np.nan if result is None else result.value for result in found])
-        ends = [(np.nan, np.nan) if one is None or one.interval is None else tuple(one.interval) for one in found]
-        columns[f"{key}.low"], columns[f"{key}.high"] = np.array(ends).T
+        rows = [(np.nan,) * 3] * len(each)
+        for place, result in enumerate(results.get(key) for results in each):
+            if result is not None:
+                rows[place] = (result.value, *(result.interval or (np.nan, np.nan)))
+        columns[key], columns[f"{key}.low"], columns[f"{key}.high"] = np.array(rows).T
     return Grid(columns)
 
 
-def _by_cycle(evaluators: Sequence[AdaptiveEvaluator], keys: Sequence[str] | None = None) -> Grid:
-    """Each cycle's mean over seeds."""
-    cycles, present = _values(evaluators, "cycle")
-    columns: dict[str, Any] = {"cycle": cycles, "n": np.count_nonzero(~np.isnan(present), axis=0)}
-    for key in _computed(evaluators, keys):
-        columns[key] = _mean(_values(evaluators, key)[1])
-    return Grid(columns)
+def _cycles(groups: Groups, keys: Sequence[str] | None = None) -> dict[str, Any]:
+    """Columns with a row per condition and cycle: the mean over seeds of every metric, of those that have a value."""
+    rows: dict[tuple[str, int], list[Evaluation]] = {}
+    for name, group in groups.items():
+        for each in sorted((each for own in group for each in own.evaluations), key=lambda each: each.options["cycle"]):
+            rows.setdefault((name, each.options["cycle"]), []).append(each)
+    condition, cycle = zip(*rows, strict=True)
+    columns = {"condition": np.array(condition), "cycle": np.array(cycle), "n": np.array(list(map(len, rows.values())))}
+    for key in _computed((own for group in groups.values() for own in group), keys):
+        columns[key] = np.array([_mean([one[key].value for one in row if key in one]) for row in rows.values()])
+    return columns
 
 
-def _drawn(groups: Mapping[str, list[AdaptiveEvaluator]]) -> Grid:
-    """What the dashboard is drawn from: a row per condition and cycle, with the mean over seeds of every metric."""
-    tables = {name: _by_cycle(own) for name, own in groups.items()}
-    keys = [key for key in next(iter(tables.values())).columns if all(key in table for table in tables.values())]
-    condition = np.concatenate([np.full(len(table), name) for name, table in tables.items()])
-    return Grid({"condition": condition} | {key: np.concatenate([own[key] for own in tables.values()]) for key in keys})
-
-
-def _values(evaluators: Sequence[AdaptiveEvaluator], key: str) -> tuple[Ints, Floats]:
-    """All cycles, and one row per run with the value of each cycle, NaN if it has none."""
-    histories = [own.history for own in evaluators]
-    cycles = np.unique(np.concatenate([history["cycle"] for history in histories])).astype(np.int64)
-    values = np.full((len(histories), len(cycles)), np.nan)
-    for row, history in enumerate(histories):
-        if key in history:
-            values[row, np.searchsorted(cycles, history["cycle"])] = history[key]
-    return cycles, values
-
-
-def _mean(values: Floats) -> Floats:
-    count = np.count_nonzero(~np.isnan(values), axis=0)
-    return np.asarray(np.nansum(values, axis=0) / np.where(count, count, np.nan))
+def _mean(values: Sequence[float]) -> float:
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else np.nan

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -37,7 +36,7 @@ def by_class(sample: Classes, level: float) -> Grid:
 
 def by_task(samples: Mapping[str, Sample], broken: Broken) -> Grid:
     """Of each task the labelled items and every metric."""
-    tasks = {name: replace(each, apart=True) for name, each in samples.items() if isinstance(each, OfTasks)}
+    tasks = {name: each.by_task() for name, each in samples.items() if isinstance(each, OfTasks)}
     known = next(iter(tasks.values())).known
     return broken("task", list(range(known.shape[1])), known.sum(axis=0), tasks)
 
@@ -45,5 +44,5 @@ def by_task(samples: Mapping[str, Sample], broken: Broken) -> Grid:
 def by_group(axis: str, labels: AnyArray, samples: Mapping[str, Sample], broken: Broken) -> Grid:
     """Of each label of the items, every metric."""
     names, place = np.unique(labels, return_inverse=True)
-    parts = {name: replace(each, group=place, groups=len(names)) for name, each in samples.items()}
+    parts = {name: each.by_group(place, len(names)) for name, each in samples.items()}
     return broken(axis, column(names.tolist()), np.bincount(place, minlength=len(names)), parts)

@@ -34,7 +34,7 @@ NOTHING = Statistic(np.nan, 0, np.nan, 0.0)
 
 def estimate(sample: Any, statistic: Callable[[Any], Statistic], reason: str = "no items", **facts: Any) -> Estimate:
     """The statistic of each part."""
-    value, n, error, df = np.array([statistic(part) for part in sample.parts()], np.float64).T
+    value, n, error, df = np.array([statistic(part) for part in sample.parts], np.float64).T
     error, df = np.where(n < 2, np.nan, error), np.where(n < 2, 0.0, df)
     return Estimate(value, n.astype(np.int64), reason=reason, facts={"error": error, "df": df, **facts})
 

@@ -119,11 +119,9 @@ def _labels(
 
     def value(sample: Classes | Tasks) -> Estimate:
         if isinstance(sample, Classes):
-            measured = estimate(sample, lambda part: of_table(part, measure), "no class that it is defined for")
-            if measure is not confusion.accuracy:
-                return measured
-            right = np.array([np.trace(part.table) for part in sample.parts()])
-            return replace(measured, facts={**measured.facts, "successes": right})
+            right = {"successes": np.array([np.trace(part.table) for part in sample.parts])}
+            facts = right if measure is confusion.accuracy else {}
+            return estimate(sample, lambda part: of_table(part, measure), "no class that it is defined for", **facts)
         of_part = _pooled if pooled else lambda part, by: over_tasks(part, _by_task(part, by))
         return estimate(sample, lambda part: of_part(part, by_task), "no task that it is defined for")
 

@@ -1,8 +1,8 @@
 """The samples of this family: what metrics are computed on, one row per item.
 
-A sample has the items of the whole evaluation, or with `group` those of each label of a breakdown; `parts` gives the
-items of one group after the other, or one task after the other. Rows without a truth are not in `Classes` and
-`Columns`; samples of tasks have a column per task, in which single truths may be missing.
+A sample has the items of the whole evaluation; in a breakdown its `parts` are samples of the items of each group, or of
+each task. Rows without a truth are not in `Classes` and `Columns`; samples of tasks have a column per task, in which
+single truths may be missing.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,30 +23,30 @@ _SIGNS = ("0", "1")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sample:
-    """Items with their weights, and the clusters that err together; `group` is the part that each belongs to."""
+    """Items with their weights, and the clusters that err together."""
 
+    true: AnyArray
     weights: Floats | None = None
     cluster: AnyArray | None = None
-    group: Ints | None = None
-    groups: int = 1
-    true: AnyArray
+    divided: tuple[Self, ...] = ()
 
     @property
     def n(self) -> int:
         return len(self.true)
 
-    def parts(self) -> Iterator[Self]:
-        """The items of each group in turn."""
-        if self.group is None:
-            yield self
-            return
-        order = np.argsort(self.group, kind="stable")
-        ends = np.searchsorted(self.group[order], np.arange(self.groups + 1))
-        rowwise = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "group"}
-        rowwise = {name: values for name, values in rowwise.items() if isinstance(values, np.ndarray)}
-        for first, last in pairwise(ends.tolist()):
-            own = {name: values[order[first:last]] for name, values in rowwise.items()}
-            yield replace(self, group=None, groups=1, **own)
+    @property
+    def parts(self) -> tuple[Self, ...]:
+        """What it is divided into, or all of it."""
+        return self.divided or (self,)
+
+    def by_group(self, group: Ints, groups: int) -> Self:
+        """The same, divided by the number of the group of each item."""
+        content = {each.name: getattr(self, each.name) for each in fields(self)}
+        rowwise = {name: values for name, values in content.items() if isinstance(values, np.ndarray)}
+        order = np.argsort(group, kind="stable")
+        rows = np.split(order, np.searchsorted(group[order], np.arange(1, groups)))
+        parts: list[dict[str, Any]] = [{name: values[own] for name, values in rowwise.items()} for own in rows]
+        return replace(self, divided=tuple(replace(self, **part) for part in parts))
 
     @property
     def independent(self) -> bool:
@@ -95,9 +94,7 @@ class Columns(Sample):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OfTasks(Sample):
-    """Truths (n, tasks), of which some may be missing; `apart` if the parts are the tasks."""
-
-    apart: bool = False
+    """Truths (n, tasks), of which some may be missing."""
 
     @property
     def tasks(self) -> int:
@@ -107,14 +104,14 @@ class OfTasks(Sample):
     def known(self) -> Mask:
         return ~np.isnan(self.true) if self.true.dtype.kind == "f" else self.true != MISSING
 
-    def parts(self) -> Iterator[Self]:
-        """The items of each group, or the tasks, in turn."""
-        yield from map(self.single, range(self.tasks)) if self.apart else super().parts()
+    def by_task(self) -> Self:
+        """The same, divided into its tasks."""
+        return replace(self, divided=tuple(map(self.single, range(self.tasks))))
 
     def single(self, task: int) -> Self:
         """One task of several."""
         own = {name: getattr(self, name)[:, [task]] for name in ("true", "pred", "scores") if hasattr(self, name)}
-        return replace(self, apart=False, **own)
+        return replace(self, **own)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
