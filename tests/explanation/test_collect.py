@@ -458,11 +458,11 @@ def test_other_settings_or_explanations_do_not_mix(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="different settings: levels"):
         ex.collect(Weighted(4), explanations, path=path, sparsity_levels=(0.1,))
     changed = [ex.Explanation(one.context, -one.importance - 1, "one") for one in explanations]
-    with pytest.raises(InputError, match="event 'e0' with a different subgraph"):
+    with pytest.raises(InputError, match="event 'e0': has another importance by 'one' already"):
         ex.collect(Weighted(4), changed, path=path)
     subgraph = explanations[0].context.subgraph
     turned = ex.Context(ex.Subgraph(subgraph.edge_index[::-1], candidates=subgraph.candidates), event="e0")
-    with pytest.raises(InputError, match="event 'e0' with a different subgraph"):
+    with pytest.raises(InputError, match="event 'e0' has two different subgraphs"):
         ex.collect(Weighted(4), [ex.Explanation(turned, explanations[0].importance, "one")], path=path)
     with pytest.raises(InputError, match="unknown file ending"):
         ex.collect(Weighted(4), explanations, path=tmp_path / "run.parquet")
@@ -552,15 +552,16 @@ def test_a_model_may_write_into_its_masks() -> None:
 @pytest.mark.parametrize("changed", ["target", "label", "truth", "ids"])
 def test_a_file_is_not_continued_with_another_question(tmp_path: Path, changed: str) -> None:
     path, one = tmp_path / "run.jsonl", random_explanations(6, 1)[0]
+    one = replace(one, context=replace(one.context, label=1))
     graph, context = one.context.subgraph, one.context
     ex.collect(Weighted(6), [one], path=path)
     facts: dict[str, Any] = {"target": context.target, "label": context.label, "truth": context.truth}
     if changed == "ids":
         graph = replace(graph, ids=graph.ids + 1)
     else:
-        facts[changed] = {"target": 99, "label": 1 - (context.label or 0), "truth": ~context.truth}[changed]
+        facts[changed] = {"target": 99, "label": 0, "truth": ~context.truth}[changed]
     other = ex.Explanation(ex.Context(graph, event=context.event, **facts), one.importance, one.explainer)
-    with pytest.raises(InputError, match="with a different subgraph, target, truth or importance"):
+    with pytest.raises(InputError, match="has two different"):
         ex.collect(Weighted(6), [other], path=path)
     again = ex.Explanation(context, one.importance, one.explainer, elapsed=9.0)
     assert len(ex.collect(Weighted(6), [again], path=path)) == 1

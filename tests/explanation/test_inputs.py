@@ -371,7 +371,7 @@ def test_targets_that_cannot_be_stored_are_compared(one: Any, other: Any, same: 
         return
     with pytest.raises(InputError, match="two different subgraphs or targets"):
         ex.collect(Weighted(0), explanations)
-    with pytest.raises(InputError, match="with a different subgraph, target"):
+    with pytest.raises(InputError, match="two different subgraphs or targets"):
         ex.collect(Weighted(0), explanations[1:], table=held)
 
 

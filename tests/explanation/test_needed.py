@@ -217,5 +217,5 @@ def test_other_importances_under_the_same_name_are_refused(tmp_path: Path) -> No
     said, path = random_explanations(5, 3), tmp_path / "run.jsonl"
     ex.collect(Weighted(5), said, path=path)
     other = [ex.Explanation(one.context, one.importance + np.arange(len(one.importance)), "one") for one in said]
-    with pytest.raises(InputError, match="with a different subgraph, target, truth or importance"):
+    with pytest.raises(InputError, match="has another importance by 'one' already"):
         ex.collect(Weighted(5), other, path=path)

@@ -363,7 +363,7 @@ class Journal:
         self._settings, self._headed = settings, False
         self.held: dict[EventId, Event] = {}
         self.notes: list[str] = []
-        self._filed: dict[EventId, tuple[int, int]] = {}
+        self._filed: dict[EventId, Any] = {}
         if table is not None:
             self._take(table, "table")
         if self._path is not None and self._path.is_file() and self._path.stat().st_size > 0:
@@ -379,10 +379,9 @@ class Journal:
     def add(self, event: Event) -> None:
         """Keep an event, and append it if the file does not have all of it."""
         self.held[event.id] = event
-        size = len(event.masks), len(event.explanations)
-        if self._filed.get(event.id) != size:
+        if self._path is not None and self._filed.get(event.id) != _content(event):
             self._write(event_line(event))
-            self._filed[event.id] = size
+            self._filed[event.id] = _content(event)
 
     def note(self, note: str) -> None:
         """Keep what is to say about all, once."""
@@ -416,7 +415,7 @@ class Journal:
         if not content.endswith(b"\n"):
             write_lines([content + b"\n" if complete else content[: content.rfind(b"\n") + 1]], path)
         self._headed = table.settings == self._settings
-        self._filed = {event.id: (len(event.masks), len(event.explanations)) for event in table}
+        self._filed = {event.id: _content(event) for event in table}
 
     def _take(self, table: AnswerTable, where: str) -> None:
         """Start from the answers of a table, if these settings ask for all of its masks."""
@@ -426,3 +425,8 @@ class Journal:
             raise InputError(what, where=where, fix=fix)
         self.held |= {event.id: event for event in table}
         self.notes += [note for note in table.notes if note not in self.notes]
+
+
+def _content(event: Event) -> tuple[Any, ...]:
+    """How much of an event a line has."""
+    return len(event.masks), len(event.explanations), event.context.label, event.context.truth is None

@@ -8,7 +8,6 @@ model, explanations ── ask.collect ──▶ table ── sample.sample_of �
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,14 +24,14 @@ from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.registry import DEFAULT, Chosen, select
 from graphgauge.core.result import Result
 from graphgauge.core.types import Floats
-from graphgauge.explanation.ask import Stages, collect
+from graphgauge.explanation.ask import collect
 from graphgauge.explanation.conventions import refuse_joined, under
 from graphgauge.explanation.declared import COMPARED, estimated, found
 from graphgauge.explanation.figure import curves
 from graphgauge.explanation.inputs import Explanation, users_code
-from graphgauge.explanation.masks import Settings, numbers_of, shares_of
+from graphgauge.explanation.masks import Settings
 from graphgauge.explanation.sample import NEEDS, Rules, Sample, sample_of, samples_by_need
-from graphgauge.explanation.table import AnswerTable
+from graphgauge.explanation.table import AnswerTable, chosen_of
 from graphgauge.protocols import under_protocols
 from graphgauge.stats.ranks import alpha_of
 from graphgauge.stats.shift import Shift, of_pairs
@@ -60,20 +59,11 @@ def evaluate(
     sparsity_levels: Any = None,
     topk: Any = None,
     model_output: str | None = None,
-    result_as_logit: bool | None = None,
     by: str | None = None,
-    normalize: str | None = None,
     ties: str | None = None,
     random: int | None = None,
-    acc_cap: float | None = None,
-    acc_points: int | None = None,
-    robust_drop: float | None = None,
-    robust_keep: float | None = None,
-    robust_samples: int | None = None,
-    batch_edges: int | None = None,
     seed: int = 0,
-    path: str | Path | None = None,
-    progress: Stages | None = None,
+    **asking: Any,
 ) -> Evaluation:
     """Measure whether explanations name the edges that the model used, next to the chance level.
 
@@ -107,10 +97,8 @@ def evaluate(
     protocol
         `"time_to_explain"` or `"time_to_explain_reference"`: the original protocol as its library computes it, or as
         its document defines it.
-    sparsity_levels, topk, model_output, result_as_logit, by, normalize, ties, random, acc_cap, acc_points
-        Options of `collect`, which has their defaults. A table was collected with its own.
-    robust_drop, robust_keep, robust_samples, batch_edges, seed, path, progress
-        The same.
+    sparsity_levels, topk, model_output, by, ties, random, seed, **asking
+        Options of `collect`, which has their defaults; it has more, such as `path`. A table was collected with its own.
 
     Returns
     -------
@@ -139,35 +127,25 @@ def evaluate(
     """
     level, rules = confidence_level(confidence), Rules(score, label_threshold, delta_t)
     nan_policy(nan)
-    options = {
+    asking |= {
         "sparsity_levels": sparsity_levels,
         "topk": topk,
         "model_output": model_output,
-        "result_as_logit": result_as_logit,
         "by": by,
-        "normalize": normalize,
         "ties": ties,
         "random": random,
-        "acc_cap": acc_cap,
-        "acc_points": acc_points,
-        "robust_drop": robust_drop,
-        "robust_keep": robust_keep,
-        "robust_samples": robust_samples,
-        "batch_edges": batch_edges,
         "seed": whole_number("seed", seed) or None,
-        "path": path,
-        "progress": progress,
     }
-    options = {name: value for name, value in options.items() if value is not None}
+    asking = {name: value for name, value in asking.items() if value is not None}
     _refuse_unknown(metrics)
     if explanations is None:
         answers = as_table(table)
-        _refuse_other(answers, options)
+        _refuse_other(answers, asking)
     else:
         said = [explanations] if isinstance(explanations, Explanation) else list(explanations)
-        _chosen_early(said, explainer)
-        answers = collect(table, said, metrics=metrics, nan=nan, **options)
-    who = answers.chosen(explainer)
+        chosen_of((each.explainer for each in said if isinstance(each, Explanation)), explainer)
+        answers = collect(table, said, metrics=metrics, nan=nan, **asking)
+    who = chosen_of(answers.explainers, explainer)
     sample = sample_of(answers, who, rules)
     refuse_joined(sample, protocol)
     conventions = _conventions(answers, rules, nan, protocol)
@@ -214,13 +192,11 @@ def from_files(
 
 
 def as_table(table: Any) -> AnswerTable:
-    """A table, or the dictionaries of its lines."""
-    if isinstance(table, AnswerTable):
-        return table
-    if isinstance(table, Sequence) and not isinstance(table, str) and table and isinstance(table[0], Mapping):
-        return AnswerTable.of(table)
-    what = f"expected the result of collect(), found {type(table).__name__}"
-    raise InputError(what, where="table", fix="With a model, also pass explanations; read a file with read_table.")
+    """A table, or an error that says what to pass."""
+    if not isinstance(table, AnswerTable):
+        what = f"expected the result of collect(), found {type(table).__name__}"
+        raise InputError(what, where="table", fix="With a model, also pass explanations; read a file with read_table.")
+    return table
 
 
 def measured_by(
@@ -301,30 +277,14 @@ def _refuse_unknown(metrics: Any) -> None:
     select("explanation", metrics, NEEDS)
 
 
-def _refuse_other(table: AnswerTable, options: Mapping[str, Any]) -> None:
-    """A table was collected with its own options."""
-    settings = table.settings
-    asked = {name: options[name] for name in settings.__struct_fields__ if name in options}
-    shares_of(options.get("sparsity_levels"))
-    Settings(**asked | {"topk": numbers_of(options.get("topk"))})  # refuses what no table could have
-    known = {"ties": settings.ties, "by": settings.by, "seed": settings.seed, "random": settings.random}
-    for name, value in options.items():
-        if name in known and value == known[name]:
-            continue
-        if name not in ("normalize", "batch_edges"):
-            own = f", with {name}={known[name]!r}" if name in known else ""
+def _refuse_other(table: AnswerTable, asking: Mapping[str, Any]) -> None:
+    """A table was collected with options of its own, which can be repeated; the ranking of none is normalised."""
+    for name, value in asking.items():
+        own = getattr(table.settings, name, None)
+        if name != "normalize" and (own is None or value != own):
+            own = "" if own is None else f", with {name}={own!r}"
             what = f"{name}={value!r:.40} is an option of asking, and the table was collected already{own}"
             raise OptionError(what, fix=f"Leave it out, or collect with {name}=.").about(name)
-
-
-def _chosen_early(said: Iterable[Any], explainer: str | None) -> None:
-    """Refuse an unknown explainer, or none of several, before the model is run."""
-    names = dict.fromkeys(each.explainer for each in said if isinstance(each, Explanation))
-    if explainer is not None:
-        one_of("explainer", explainer, names)
-    elif len(names) > 1:
-        fix = "Choose one with explainer=; collect() asks about all, and compare() compares them."
-        raise OptionError(f"{len(names)} explainers: {', '.join(names)}", fix=fix)
 
 
 # ---- breakdowns
@@ -374,7 +334,7 @@ def _labels(groups: Any, sample: Sample) -> dict[str, list[Any]]:
 
 def _own_groups(axis: str, sample: Sample) -> Iterator[str]:
     """The predicted class of each event, or whether it is the label."""
-    if sample.answers is None:
+    if not sample.settings.asked:
         raise InputError(f"groups by {axis} need the answers of a model", where="groups")
     for predicted, label in zip(sample.answers.predicted.tolist(), sample.label.tolist(), strict=True):
         yield str(predicted) if axis == "class" else "unknown" if label < 0 else "yes" if label == predicted else "no"

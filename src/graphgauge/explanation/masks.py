@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from msgspec import Struct, to_builtins
@@ -28,15 +28,7 @@ BY, TIES, MODEL_OUTPUT = ("value", "abs"), ("fixed", "average", "position"), ("l
 # Kinds of masks: the levels dropped and kept; the sweep of `acc_auc`, which keeps the top s, drops it, or keeps the top
 # 1 − s; random parts of what is dropped or left out.
 Kind = Literal["drop", "keep", "sweep", "sweep_drop", "sweep_complement", "robust_drop", "robust_keep"]
-KINDS: tuple[Kind, ...] = (
-    "drop",
-    "keep",
-    "sweep",
-    "sweep_drop",
-    "sweep_complement",
-    "robust_drop",
-    "robust_keep",
-)
+KINDS: tuple[Kind, ...] = get_args(Kind)
 ROBUST = KINDS[5:]
 DROPPED = ("drop", "sweep_drop")
 # Number of random orders in an average over ties.

@@ -131,30 +131,6 @@ class AnswerTable:
         """The number of answered masks."""
         return sum(len(event.masks) for event in self.events)
 
-    def chosen(self, name: str | None) -> str:
-        """The explainer to evaluate: the given one, or the only one.
-
-        Parameters
-        ----------
-        name
-            The name of an explainer, or None.
-
-        Returns
-        -------
-        str
-            Its name.
-
-        Raises
-        ------
-        OptionError
-            If there are several and none is named.
-        """
-        names = self.explainers
-        if name is None and len(names) > 1:
-            fix = "Choose one with explainer=; compare() compares them."
-            raise OptionError(f"{len(names)} explainers: {', '.join(names)}", fix=fix)
-        return one_of("explainer", name, names) if name is not None else names[0] if names else "explainer"
-
     def save(self, path: str | Path) -> None:
         """Write a .jsonl file, completely or not at all.
 
@@ -170,6 +146,15 @@ class AnswerTable:
         """
         notes = [note_line(note) for note in self.notes]
         write_lines([header_line(self.settings), *map(event_line, self.events), *notes], path_of(path, TABLE))
+
+
+def chosen_of(explainers: Iterable[str], name: str | None) -> str:
+    """The explainer to evaluate: the given one, or the only one."""
+    names = [*dict.fromkeys(explainers)]
+    if name is None and len(names) > 1:
+        fix = "Choose one with explainer=; collect() asks about all, and compare() compares them."
+        raise OptionError(f"{len(names)} explainers: {', '.join(names)}", fix=fix)
+    return one_of("explainer", name, names) if name is not None else names[0] if names else "explainer"
 
 
 def read_table(path: str | Path) -> AnswerTable:
