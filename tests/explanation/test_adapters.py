@@ -97,7 +97,7 @@ def test_results_that_lack_something() -> None:
     [
         ([0, -1], {}, "candidate_eidx: edge -1 is not among 5"),
         ([0.5], {}, "candidate_eidx: expected whole numbers"),
-        (["a"], {}, "candidate_eidx: expected whole numbers"),
+        (["a"], {}, "candidate_eidx: expected numbers"),
         (None, {}, "there is no candidate_eidx"),
         ([[0], [1, 2]], {}, "candidate_eidx: rows of different lengths"),
         ([], {}, "importance: shape .* for 0 candidate edges"),

@@ -50,7 +50,7 @@ def test_each_kind_masks_what_it_says(masked: str, worth: np.ndarray) -> None:
     [
         ({"masked": "edge"}, "masked"),
         ({"masked": "nodes", "candidates": [3]}, "there is no node 3 among 3"),
-        ({"masked": "features", "candidates": [0, 0]}, "a feature is listed twice"),
+        ({"masked": "features", "candidates": [0, 0]}, "one is listed twice. List each feature once"),
         ({"masked": "entries", "candidates": [-1]}, "there is no entry -1"),
         ({"masked": "features"}, "Number the features that can be masked"),
     ],

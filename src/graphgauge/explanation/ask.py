@@ -25,7 +25,7 @@ from graphgauge.explanation.events import (
     located,
     probabilities,
 )
-from graphgauge.explanation.inputs import Explanation, Model, Subgraph, users_code
+from graphgauge.explanation.inputs import Explanation, Model, Subgraph
 from graphgauge.explanation.masks import (
     LEVELS,
     MODEL_OUTPUT,
@@ -50,6 +50,7 @@ from graphgauge.explanation.table import (
     read_part,
     write_lines,
 )
+from graphgauge.io.code import own_code
 
 Stages = Callable[[str, int, int], None]
 # Largest difference between the probabilities of one mask alone and in a batch.
@@ -271,7 +272,7 @@ class _Asking:
 
     def _predicted(self, event: Event, masks: Mask) -> Floats:
         context = event.context
-        with users_code(f"event {event.id!r:.80}, model {self._method}"):
+        with own_code(f"event {event.id!r:.80}, model {self._method}"):
             # A copy, because a model may write into its inputs.
             answer = self._model.predict(context.subgraph, context.target, masks.copy())
             where = f"{self._method}, answers of the model, event {event.id!r:.80}"
@@ -291,7 +292,7 @@ def as_model(model: Any) -> Any:
     """The model in the form that `collect` calls: unchanged, or wrapped in an adapter."""
     if isinstance(model, type):
         raise InputError(f"{model.__name__} is a class", where="model", fix="Pass an instance of it.")
-    with users_code(f"model {type(model).__name__}"):  # checking for a property calls it
+    with own_code(f"model {type(model).__name__}"):  # checking for a property calls it
         if isinstance(model, Model):
             return model
         if callable(getattr(model, "predict_proba_with_mask", None)):
@@ -310,7 +311,7 @@ def output_of(model: Any, stated: str | None, as_logit: bool | None = None) -> s
         if stated not in (None, said):
             raise OptionError(f"model_output={stated!r}, but result_as_logit={as_logit}", fix="Give one of them.")
         stated = said
-    with users_code(f"{type(model).__name__}.model_output"):
+    with own_code(f"{type(model).__name__}.model_output"):
         own = getattr(model, "model_output", None)
     if stated is None and own is None:
         fix = 'Pass model_output="logit" or "probability".'
@@ -322,7 +323,7 @@ def output_of(model: Any, stated: str | None, as_logit: bool | None = None) -> s
 
 def _masking(model: Any) -> str | None:
     """What a model does with masked parts, if it says so: `remove`, `weight`, or words of its own."""
-    with users_code(f"{type(model).__name__}.masking"):
+    with own_code(f"{type(model).__name__}.masking"):
         own = getattr(model, "masking", None)
     return own if isinstance(own, str) else None
 

@@ -19,7 +19,8 @@ from graphgauge.core.types import Floats, Ints
 from graphgauge.explanation.declared import against
 from graphgauge.explanation.fidelity import refuse_third_label
 from graphgauge.explanation.masks import Level
-from graphgauge.explanation.sample import Sample
+from graphgauge.explanation.sample import Rules, Sample
+from graphgauge.explanation.table import AnswerTable
 
 _ANY = (-np.inf, np.inf)
 _USUAL = Level("0.1")
@@ -133,3 +134,47 @@ READINGS: Mapping[str, Mapping[str, dict[str, Any]]] = {
         "fidelity_tempme@{level}": {"function": _reference_tempme, "bounds": (-1, 1)},
     },
 }
+
+
+# ---- what results say
+
+_TIES = {"fixed": "by time, source and target", "average": "average over random orders", "position": "by position"}
+# What stands above the results also if it is as usual.
+TOLD = ("model_output", "units")
+# What happens to masked edges or features.
+_MASKING = {"remove": "removed", "weight": "weighted: messages or features times 0"}
+_SCORES = {
+    "class": "probability of the class predicted on the whole graph",
+    "max": "largest probability",
+    "label": "probability of the label",
+    "output": "the output, or the largest of several",
+}
+
+
+def conventions_of(table: AnswerTable, rules: Rules, nan: str, protocol: str | None) -> dict[str, str]:
+    """How masks were chosen and answers are scored, in words."""
+    settings = table.settings
+    robust = f"{settings.robust_drop:g} dropped, {settings.robust_keep:g} kept, {settings.robust_samples} samples"
+    omitted = "; ".join(note.partition(",")[0] for note in table.notes)
+    return {
+        **({} if settings.model_output is None else {"model_output": settings.model_output}),
+        **({} if settings.masking is None else {"masking": _MASKING.get(settings.masking, settings.masking)}),
+        "units": _units(table),
+        "ties": _TIES[settings.ties],
+        "ranking": "by |importance|" if settings.by == "abs" else "by importance",
+        "score": _SCORES[rules.score],
+        "sweep": f"{settings.acc_points} points from 0 to {settings.acc_cap:g}",
+        "label_threshold": f"{rules.label_threshold:g}",
+        **({"robust": robust} if any(kind.startswith("robust") for kind in settings.asked) else {}),
+        "delta_t": "range of the candidates' times" if rules.delta_t is None else f"{rules.delta_t:g}",
+        "nan": f"{nan}: {omitted}" if omitted else nan,
+        **({} if protocol is None else {"protocol": protocol}),
+    }
+
+
+def _units(table: AnswerTable) -> str:
+    """Which candidates are masked together."""
+    parts = [event.subgraph for event in table if len(event.subgraph)]
+    if all(part.unit_count == len(part) for part in parts):
+        return "each alone"
+    return "both directions of a pair together" if all(part.units is None for part in parts) else "as given"

@@ -1,4 +1,4 @@
-"""`evaluate`: from a table of answers to results.
+"""`evaluate` and `compare`: from a table of answers to results, and which explainer is better event by event.
 
 model, explanations ── ask.collect ──▶ table ── sample.sample_of ──▶ Sample ── loop.measure ──▶ results
                                                    │ ── against the random explainer ──▶ a verdict for each
@@ -18,21 +18,24 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grid import Grid
 from graphgauge.core.items import Items
 from graphgauge.core.loop import Measured, broken_down, measure
-from graphgauge.core.metric import Metric
+from graphgauge.core.metric import Metric, NoChance
 from graphgauge.core.options import confidence_level, nan_policy, whole_number
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.registry import DEFAULT, Chosen, select
 from graphgauge.core.result import Result
 from graphgauge.core.types import Floats
 from graphgauge.explanation.ask import collect
-from graphgauge.explanation.conventions import refuse_joined, under
-from graphgauge.explanation.declared import COMPARED, estimated, found
+from graphgauge.explanation.conventions import TOLD, conventions_of, refuse_joined, under
+from graphgauge.explanation.declared import COMPARED, estimated, metric_of
 from graphgauge.explanation.figure import curves
-from graphgauge.explanation.inputs import Explanation, users_code
-from graphgauge.explanation.masks import Settings
+from graphgauge.explanation.inputs import Explanation
+from graphgauge.explanation.masks import RANDOM, Settings
 from graphgauge.explanation.sample import NEEDS, Rules, Sample, sample_of, samples_by_need
 from graphgauge.explanation.table import AnswerTable, chosen_of
+from graphgauge.io.code import own_code
 from graphgauge.protocols import under_protocols
+from graphgauge.stats.comparison import compare as compare_runs
+from graphgauge.stats.outcome import Comparison
 from graphgauge.stats.ranks import alpha_of
 from graphgauge.stats.shift import Shift, of_pairs
 from graphgauge.stats.text import p_text
@@ -76,7 +79,7 @@ def evaluate(
     explanations
         With a model: what it is asked about.
     explainer
-        The explainer to evaluate, if there are several.
+        The explainer to evaluate, if there are several; `"random explainer"` is one of them.
     metrics
         Keys of metrics, or `"all"`; `fidelity_drop` means all collected levels, `fidelity_drop@0.1` one. By default
         `necessity_auc`, `sufficiency_auc` and `acc_auc`, `truth_auc` with a truth, and `cohesiveness@0.2` with times.
@@ -148,22 +151,124 @@ def evaluate(
     who = chosen_of(answers.explainers, explainer)
     sample = sample_of(answers, who, rules)
     refuse_joined(sample, protocol)
-    conventions = _conventions(answers, rules, nan, protocol)
-    usual = _conventions(AnswerTable(Settings(), ()), Rules(), "raise", None)
-    samples, measured, chosen = measured_by(sample, metrics, level, conventions, protocol)
+    conventions = conventions_of(answers, rules, nan, protocol)
+    usual = conventions_of(AnswerTable(Settings(), ()), Rules(), "raise", None)
+    samples = samples_by_need(sample)
+    listed, named = _selected(metrics, samples, sample)
+    chosen = [(under(metric, protocol), params) for metric, params in listed]
+    measured = measure(chosen, samples, named=named, confidence=level, conventions=conventions)
     labels, keyed = _labels(groups, sample), dict(_keyed(chosen))
     return Evaluation(
         "explanation",
         [_against_random(result, sample, keyed, level) for result in measured.results],
-        conventions={name: text for name, text in conventions.items() if name in _TOLD or text != usual.get(name)},
+        conventions={name: text for name, text in conventions.items() if name in TOLD or text != usual.get(name)},
         options={"explainer": who, "levels": [str(each) for each in answers.settings.grid], "confidence": level},
         breakdowns={
             axis: _broken_down(axis, names, chosen, samples, measured, level) for axis, names in labels.items()
         },
         skipped=measured.skipped,
         materials={"answers": sample},
-        per_item=items_of(sample, measured),
+        per_item=_items_of(sample, measured),
         drawings=lambda: {"curves": curves(sample, level)} if {"drop", "keep"} <= {*sample.rows} else {},
+    )
+
+
+def compare(
+    table: Any,
+    metric: str = "necessity_auc",
+    *,
+    baseline: str | None = None,
+    explainers: Sequence[str] | str | None = None,
+    random: bool = True,
+    margin: float | None = None,
+    metrics_compared: int = 1,
+    confidence: float = 0.95,
+    **options: Any,
+) -> Comparison:
+    """Which explainer is better, event by event: tests of paired differences with Holm's correction.
+
+    All pairs of explainers, or each against a baseline, over the events for which all of them have a value: the values
+    of single events that `evaluate` has. The random explainer is one of them, unless `random` is false:
+    `baseline="random explainer"` compares each with it.
+
+    Parameters
+    ----------
+    table
+        The result of `collect` or `read_table`; or explanations, for a metric that needs no model.
+    metric
+        Key of the metric. An explainer that names edges against the answer changes it as much as one that names edges
+        for it: prefer one with a sign, such as `fidelity_drop.signed@0.1`, to the size of a change.
+    baseline
+        The explainer that the others are compared with.
+    explainers
+        Compare only these.
+    random
+        Whether the random explainer is one of them.
+    margin, metrics_compared, confidence
+        As in `stats.compare`.
+    **options
+        As in `evaluate`: `score`, `label_threshold`, `delta_t`, `protocol`.
+
+    Returns
+    -------
+    Comparison
+        Standings, pairs with difference, interval, p and effect size, and a conclusion in one sentence.
+
+    Raises
+    ------
+    InputError
+        If the explainers have fewer than two events in common.
+
+    Examples
+    --------
+    >>> from graphgauge import explanation
+    >>> class Sum:
+    ...     model_output = "probability"
+    ...     def predict(self, subgraph, target, masks):
+    ...         return 0.1 + 0.2 * masks[:, 0] + 0.1 * masks.sum(1)
+    >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]])
+    >>> found = [
+    ...     explanation.Explanation(explanation.Context(graph, event=event), weights, explainer=name)
+    ...     for event in range(8)
+    ...     for name, weights in (("right", [3, 2, 1]), ("wrong", [1, 2, 3]))
+    ... ]
+    >>> table = explanation.collect(Sum(), found, sparsity_levels=[0.3], random=0)
+    >>> test = explanation.compare(table, "fidelity_drop@0.3", random=False)
+    >>> {standing.method: round(standing.mean, 4) for standing in test.standings}
+    {'right': 0.3, 'wrong': 0.1}
+    """
+    if isinstance(table, Sequence) and table and isinstance(table[0], Explanation):
+        table = collect(None, table, metrics=[metric])
+    answers = as_table(table)
+    entry, params = metric_of(metric)
+    key = entry.key_of(**params)
+    names = [explainers] if isinstance(explainers, str) else list(explainers or answers.explainers)
+    for name in names:
+        one_of("explainer", name, answers.explainers)
+    asked = None if options.get("protocol") else [key]
+    drawn = answers.settings.random and not isinstance(entry.chance, NoChance) and "seeds" not in entry.needs
+    if random and drawn and RANDOM not in names:
+        names.append(RANDOM)
+    if len(names) < 2:
+        fix = "A comparison needs at least two explainers."
+        raise InputError(f"found explainers: {', '.join(names) or 'none'}", fix=fix)
+    asked = None if options.get("protocol") else [key]
+    found = {name: evaluate(answers, explainer=name, metrics=asked, **options) for name in names}
+    # Of the numbers alone: what else is to say about an explainer is no part of the comparison.
+    runs = {
+        name: Evaluation("explanation", each.values(), per_item=each.per_item, findings=())
+        for name, each in found.items()
+    }
+    _require_common(key, runs)
+    return compare_runs(
+        {name: run.named(method=name) for name, run in runs.items()},
+        metric=key,
+        baseline=baseline,
+        over="items",
+        margin=margin,
+        metrics_compared=metrics_compared,
+        missing="omit",
+        confidence=confidence,
     )
 
 
@@ -186,7 +291,7 @@ def from_files(
         return evaluate(table, **options)
     asked = None
     if model is not None:
-        with users_code(f"{getattr(model, '__module__', '')}:{getattr(model, '__name__', 'factory')}"):
+        with own_code(f"{getattr(model, '__module__', '')}:{getattr(model, '__name__', 'factory')}"):
             asked = model()
     return evaluate(asked, explanations, path=save_answers, progress=progress.stage, **options)
 
@@ -197,16 +302,6 @@ def as_table(table: Any) -> AnswerTable:
         what = f"expected the result of collect(), found {type(table).__name__}"
         raise InputError(what, where="table", fix="With a model, also pass explanations; read a file with read_table.")
     return table
-
-
-def measured_by(
-    sample: Sample, metrics: Any, level: float, conventions: Mapping[str, str], protocol: str | None = None
-) -> tuple[dict[str, Sample], Measured, list[Chosen]]:
-    """The sample by need, the results with their estimates, and the metrics with their parameters."""
-    samples = samples_by_need(sample)
-    listed, named = _selected(metrics, samples, sample)
-    chosen = [(under(metric, protocol), params) for metric, params in listed]
-    return samples, measure(chosen, samples, named=named, confidence=level, conventions=conventions), chosen
 
 
 def _selected(metrics: Any, samples: Mapping[str, Sample], sample: Sample) -> tuple[list[Chosen], frozenset[str]]:
@@ -221,7 +316,7 @@ def _selected(metrics: Any, samples: Mapping[str, Sample], sample: Sample) -> tu
     return listed, named
 
 
-def items_of(sample: Sample, measured: Measured) -> Items:
+def _items_of(sample: Sample, measured: Measured) -> Items:
     """The values of single events, of the metrics that are means of them."""
     ids = np.array([str(event.id) for event in sample.events], np.str_)
     values = {key: each.facts["events"] for key, each in measured.estimates.items() if "events" in each.facts}
@@ -232,6 +327,21 @@ def _keyed(chosen: Iterable[Chosen]) -> Iterator[tuple[str, Chosen]]:
     return ((metric.key_of(**params), (metric, params)) for metric, params in chosen)
 
 
+# ---- comparisons
+
+
+def _require_common(key: str, runs: Mapping[str, Evaluation]) -> None:
+    """Two events need a value for all."""
+    items = [each.per_item for each in runs.values() if each.per_item is not None]
+    if any(key not in each.values for each in items):
+        raise OptionError(f"{key} is not a mean over events", fix="Compare one such as fidelity_drop.")
+    common = len(set.intersection(*({*each.ids[~np.isnan(each[key])].tolist()} for each in items)))
+    if common < 2:
+        what = f"{common} events have {key} for all of {', '.join(runs)}"
+        fix = "Two are needed. Give all explanations of one event the same id (event=)."
+        raise InputError(what, fix=fix)
+
+
 # ---- against the random explainer
 
 
@@ -239,10 +349,8 @@ def _against_random(result: Result, sample: Sample, chosen: Mapping[str, Chosen]
     """The result with a sentence on how it compares with the random explainer, event by event."""
     metric, params = chosen[result.key]
     result = with_fields(result, params={name: str(level) for name, level in params.items()})
-    if metric.name not in COMPARED or not result.defined:
-        return result
-    test = random_test(metric, params, sample, level)
-    if test is None:
+    test = random_test(metric, params, sample, level) if metric.name in COMPARED and result.defined else None
+    if test is None or sample.who == RANDOM:
         return result
     better = 1 if metric.direction == "higher" else -1
     verdict = "not significantly different from the random explainer"
@@ -273,7 +381,7 @@ def _refuse_unknown(metrics: Any) -> None:
     """Refuse unknown names before a model is run."""
     for name in [metrics] if isinstance(metrics, str) else metrics if isinstance(metrics, list | tuple) else ():
         if isinstance(name, str) and name not in ("all", "default"):
-            found(name)
+            metric_of(name)
     select("explanation", metrics, NEEDS)
 
 
@@ -338,46 +446,3 @@ def _own_groups(axis: str, sample: Sample) -> Iterator[str]:
         raise InputError(f"groups by {axis} need the answers of a model", where="groups")
     for predicted, label in zip(sample.answers.predicted.tolist(), sample.label.tolist(), strict=True):
         yield str(predicted) if axis == "class" else "unknown" if label < 0 else "yes" if label == predicted else "no"
-
-
-# ---- conventions
-
-_TIES = {"fixed": "by time, source and target", "average": "average over random orders", "position": "by position"}
-# What stands above the results also if it is as usual.
-_TOLD = ("model_output", "units")
-# What happens to masked edges or features.
-_MASKING = {"remove": "removed", "weight": "weighted: messages or features times 0"}
-_SCORES = {
-    "class": "probability of the class predicted on the whole graph",
-    "max": "largest probability",
-    "label": "probability of the label",
-    "output": "the output, or the largest of several",
-}
-
-
-def _conventions(table: AnswerTable, rules: Rules, nan: str, protocol: str | None) -> dict[str, str]:
-    settings = table.settings
-    robust = f"{settings.robust_drop:g} dropped, {settings.robust_keep:g} kept, {settings.robust_samples} samples"
-    omitted = "; ".join(note.partition(",")[0] for note in table.notes)
-    return {
-        **({} if settings.model_output is None else {"model_output": settings.model_output}),
-        **({} if settings.masking is None else {"masking": _MASKING.get(settings.masking, settings.masking)}),
-        "units": _units(table),
-        "ties": _TIES[settings.ties],
-        "ranking": "by |importance|" if settings.by == "abs" else "by importance",
-        "score": _SCORES[rules.score],
-        "sweep": f"{settings.acc_points} points from 0 to {settings.acc_cap:g}",
-        "label_threshold": f"{rules.label_threshold:g}",
-        **({"robust": robust} if any(kind.startswith("robust") for kind in settings.asked) else {}),
-        "delta_t": "range of the candidates' times" if rules.delta_t is None else f"{rules.delta_t:g}",
-        "nan": f"{nan}: {omitted}" if omitted else nan,
-        **({} if protocol is None else {"protocol": protocol}),
-    }
-
-
-def _units(table: AnswerTable) -> str:
-    """Which candidates are masked together."""
-    parts = [event.subgraph for event in table if len(event.subgraph)]
-    if all(part.unit_count == len(part) for part in parts):
-        return "each alone"
-    return "both directions of a pair together" if all(part.units is None for part in parts) else "as given"

@@ -15,9 +15,9 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, NoChance
 from graphgauge.core.types import Floats
 from graphgauge.explanation.declared import EMPTY, SCORED, against, explained
-from graphgauge.explanation.masks import Level
+from graphgauge.explanation.masks import RANDOM, Level
 from graphgauge.explanation.sample import EMPTY as NOTHING
-from graphgauge.explanation.sample import RANDOM, Sample, over_events
+from graphgauge.explanation.sample import Sample, over_events
 
 # Warn if removing the explanation raises the score in more than this share of events.
 _MANY = 0.25

@@ -24,6 +24,7 @@ from graphgauge.core.types import Floats, Ints
 from graphgauge.explanation.events import Event, probabilities
 from graphgauge.explanation.masks import (
     DROPPED,
+    RANDOM,
     ROBUST,
     Level,
     Settings,
@@ -38,7 +39,7 @@ from graphgauge.explanation.table import AnswerTable
 from graphgauge.stats.errors import standard_error
 from graphgauge.stats.intervals import of_mean
 
-RANDOM, EMPTY = "random explainer", "empty explanation"
+EMPTY = "empty explanation"
 SCORES = ("class", "max", "label")
 NO_CANDIDATES = "no candidate edges"
 # What metrics may need of a sample.
@@ -326,7 +327,9 @@ def over_events(sample: Sample, estimate: Estimate, confidence: float) -> Bounds
 
 
 def sample_of(table: AnswerTable, explainer: str | None, rules: Rules) -> Sample:
-    """The events that an explainer explains; or all of them, without rankings."""
+    """The events that an explainer explains; or all of them, without rankings, or in random orders."""
+    if explainer == RANDOM and RANDOM not in table.explainers:
+        return sample_of(table, None, rules).random
     settings = table.settings
     events = tuple(event for event in table if explainer is None or event.by(explainer))
     said = [[] if explainer is None else event.by(explainer) for event in events]
@@ -407,4 +410,5 @@ def samples_by_need(sample: Sample) -> dict[str, Any]:
         "seeds": len(sample.explained) > len(events),
         "elapsed": any(each.elapsed is not None for event in events for each in event.by(sample.who)),
     }
-    return {name: sample for name, there in conditions.items() if there}
+    there = [name for name, holds in conditions.items() if holds]
+    return {name: sample.shuffled if (sample.who, name) == (RANDOM, "truth") else sample for name in there}

@@ -32,7 +32,7 @@ from graphgauge.explanation.events import (
     refuse_two_kinds,
 )
 from graphgauge.explanation.inputs import EDGES, Context, Explanation, Subgraph
-from graphgauge.explanation.masks import Settings, packed
+from graphgauge.explanation.masks import RANDOM, Settings, packed
 
 SCHEMA, TABLE = "graphgauge/explanation/3", ".jsonl"
 Number = float | Literal["inf", "-inf"] | None
@@ -154,7 +154,7 @@ def chosen_of(explainers: Iterable[str], name: str | None) -> str:
     if name is None and len(names) > 1:
         fix = "Choose one with explainer=; collect() asks about all, and compare() compares them."
         raise OptionError(f"{len(names)} explainers: {', '.join(names)}", fix=fix)
-    return one_of("explainer", name, names) if name is not None else names[0] if names else "explainer"
+    return one_of("explainer", name, [*names, RANDOM]) if name is not None else names[0] if names else "explainer"
 
 
 def read_table(path: str | Path) -> AnswerTable:
