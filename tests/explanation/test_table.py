@@ -48,13 +48,6 @@ def records_of(table: ex.AnswerTable, folder: Path) -> list[Any]:
     return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
 
 
-def test_a_line_holds_subgraph_masks_and_answers(tmp_path: Path) -> None:
-    head, first, *_ = records_of(table_of(3), tmp_path)
-    assert head["schema"] == "graphgauge/explanation/3"
-    assert set(first) >= {"event", "target", "subgraph", "explanations", "masks", "outputs", "truth"}
-    assert len(first["masks"]) == len(first["outputs"])
-
-
 def test_targets_and_ids_of_every_kind_survive(tmp_path: Path) -> None:
     subgraph = ex.Subgraph([[0, 1], [1, 2]], nodes=["a", "é", "c"], times=np.array([10**18, 10**18 + 1]))
     targets = [None, 3, "node", [1, 2.5], {"src": 1, "dst": [2, 3]}, np.array([1, 2])]
@@ -81,15 +74,6 @@ def test_explanations_come_back(tmp_path: Path) -> None:
     assert len(read) == 4
     same = [ex.evaluate(Weighted(5), given)["necessity_auc"].value for given in (explanations, read)]
     assert same[0] == same[1]
-
-
-def test_the_explanations_of_a_table_can_be_asked_again(tmp_path: Path) -> None:
-    table = table_of(3, path=tmp_path / "run.jsonl")
-    again = ex.collect(Weighted(3), ex.read_explanations(tmp_path / "run.jsonl"))
-    assert_same(again, table)
-
-
-# ------------------------------------------------------------------------------------------- hostile files
 
 
 def lines(tmp_path: Path) -> list[Any]:
@@ -272,13 +256,6 @@ def test_masks_without_end_are_refused() -> None:
         cuts(subgraph, np.broadcast_to(np.arange(edges), (400, edges)), settings, 0)
 
 
-def test_an_explainer_speaks_once_of_an_event(tmp_path: Path) -> None:
-    records = lines(tmp_path)
-    records[2]["explanations"].append(records[2]["explanations"][0])
-    with pytest.raises(InputError, match="line 3, explanations: event 'e1' is explained twice by 'one', seed None"):
-        ex.read_table(written(tmp_path, records))
-
-
 def test_empty_lines_count_as_lines(tmp_path: Path) -> None:
     records = lines(tmp_path)
     records[2]["masks"] = 3
@@ -325,16 +302,6 @@ def test_two_tables_in_one_file_are_refused(tmp_path: Path, changed: str) -> Non
     both.write_bytes((tmp_path / "a.jsonl").read_bytes() + (tmp_path / "b.jsonl").read_bytes())
     with pytest.raises(InputError, match=r"both.jsonl, line 4, event 0.*has (another|two different)"):
         ex.read_table(both)
-
-
-def test_explanations_of_a_table_that_was_added_to(tmp_path: Path) -> None:
-    said, path = random_explanations(0), tmp_path / "answers.jsonl"
-    ex.collect(Weighted(0), said, sparsity_levels=[0.2], path=path)
-    ex.collect(Weighted(0), said, sparsity_levels=[0.2, 0.5], path=path)
-    found = ex.read_explanations(path)
-    assert [one.context.event for one in found] == [one.context.event for one in said]
-    again = ex.collect(Weighted(0), found, sparsity_levels=[0.2, 0.5])
-    np.testing.assert_equal(ex.evaluate(again).to_flat(), ex.evaluate(ex.read_table(path)).to_flat())
 
 
 def test_masks_and_events_are_listed_once(tmp_path: Path) -> None:

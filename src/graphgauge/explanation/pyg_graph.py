@@ -1,4 +1,4 @@
-"""Tensors of a graph of PyTorch Geometric, of one or several types: reach, parts, copies, and masks of its explanations."""
+"""Tensors of a graph of PyTorch Geometric: reach, parts, copies side by side, and masks of its explanations."""
 
 from __future__ import annotations
 
