@@ -297,7 +297,9 @@ def from_files(
 
 
 def as_table(table: Any) -> AnswerTable:
-    """A table, or an error that says what to pass."""
+    """A table, or the dictionaries of its lines; or an error that says what to pass."""
+    if isinstance(table, list) and table and isinstance(table[0], Mapping):
+        return AnswerTable.from_records(table)
     if not isinstance(table, AnswerTable):
         what = f"expected the result of collect(), found {type(table).__name__}"
         raise InputError(what, where="table", fix="With a model, also pass explanations; read a file with read_table.")

@@ -6,8 +6,9 @@ files of the same settings joined with `cat`. Reading runs no code from a file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -71,7 +72,7 @@ class _Line(Struct, omit_defaults=True, forbid_unknown_fields=True):
     truth: list[int | list[int]] | None = None
     subgraph: _Graph | UnsetType = UNSET
     explanations: list[_Said] = []
-    masks: list[bytes] = []
+    masks: list[str] = []
     outputs: list[list[Number]] = []
     apart: float = 0.0
 
@@ -130,6 +131,25 @@ class AnswerTable:
     def masks(self) -> int:
         """The number of answered masks."""
         return sum(len(event.masks) for event in self.events)
+
+    @classmethod
+    def from_records(cls, records: Iterable[Mapping[str, Any]], where: str = "table") -> AnswerTable:
+        """A table from the dictionaries of its lines, as in a .jsonl file.
+
+        Parameters
+        ----------
+        records
+            The header and one dictionary per event.
+        where
+            What errors call the source.
+
+        Returns
+        -------
+        AnswerTable
+            The table.
+        """
+        numbered = enumerate(records, 1)
+        return _table([_line(f"{where}, line {n}", partial(msgspec.convert, each)) for n, each in numbered], where)
 
     def save(self, path: str | Path) -> None:
         """Write a .jsonl file, completely or not at all.
@@ -312,7 +332,7 @@ def event_line(event: Event) -> bytes:
             truth=None if context.truth is None else truths if context.truth.ndim == 2 else truths[0],
             subgraph=subgraph,
             explanations=said,
-            masks=packed(event.masks),
+            masks=[bits.hex() for bits in packed(event.masks)],
             outputs=plain(event.outputs),
             apart=event.apart,
         )
@@ -342,13 +362,21 @@ def _read_lines(path: Path) -> tuple[list[Placed], bool]:
             continue
         place, ended = f"{path}, line {number}", number < len(lines)
         try:
-            found.append((place, msgspec.json.decode(text, type=_Line)))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            if not ended and found and not isinstance(error, msgspec.ValidationError):
+            found.append(_line(place, partial(msgspec.json.decode, text)))
+        except InputError as error:
+            if not ended and found and not isinstance(error.__cause__, msgspec.ValidationError):
                 return found, False
-            what = "is nested too deeply" if isinstance(error, RecursionError) else f"is not valid: {error}"
-            raise InputError(what, where=place, fix="Write it again with write_explanations or collect.") from None
+            raise
     return found, True
+
+
+def _line(place: str, decode: Callable[..., _Line]) -> Placed:
+    """A line of its text or dictionary."""
+    try:
+        return place, decode(type=_Line)
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
+        what = "is nested too deeply" if isinstance(error, RecursionError) else f"is not valid: {error}"
+        raise InputError(what, where=place, fix="Write it again with write_explanations or collect.") from error
 
 
 def _table(lines: Sequence[Placed], where: str) -> AnswerTable:
@@ -435,9 +463,11 @@ def _truth(listed: Any, count: int) -> Mask | None:
     return truths if several else truths[0]
 
 
-def _masks(content: Sequence[bytes], width: int) -> Mask:
-    """Masks of their bits, one for each candidate."""
+def _masks(lines: Sequence[str], width: int) -> Mask:
+    """Masks from hexadecimal text, one bit per candidate."""
     size = (width + 7) // 8
+    with located("masks"):
+        content = [bytes.fromhex(line) for line in lines]
     if any(len(bits) != size for bits in content):
         raise InputError(f"expected {size} bytes per mask, one bit for each of {width} candidates", where="masks")
     if len({*content}) < len(content):
