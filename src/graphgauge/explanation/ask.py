@@ -13,7 +13,7 @@ from graphgauge.core.arrays import as_numeric, refuse_nan
 from graphgauge.core.disk import UnwritableError, read_bytes
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy, whole_number
-from graphgauge.core.types import Floats, Ints, Mask
+from graphgauge.core.types import Floats, Mask
 from graphgauge.explanation.declared import Wanted, wanted_by
 from graphgauge.explanation.events import (
     Event,
@@ -26,20 +26,7 @@ from graphgauge.explanation.events import (
     probabilities,
 )
 from graphgauge.explanation.inputs import Explanation, Model, Subgraph
-from graphgauge.explanation.masks import (
-    LEVELS,
-    MODEL_OUTPUT,
-    Settings,
-    cuts,
-    distinct_masks,
-    numbers_of,
-    packed,
-    random_places,
-    rankings,
-    shares_of,
-    unit_importance,
-    whole_and_empty,
-)
+from graphgauge.explanation.masks import LEVELS, MODEL_OUTPUT, Settings, needed_masks, numbers_of, shares_of
 from graphgauge.explanation.table import (
     TABLE,
     AnswerTable,
@@ -184,7 +171,7 @@ def collect(
     asking = _Asking(asked, settings, size, nan, journal.held.values())
     for done, event in enumerate(events, 1):
         joined = journal.joined(event)
-        masks = asking.missing(joined)
+        masks = needed_masks(event.subgraph, joined.explanations, settings, event.id, joined.row_of)
         answered = asking.answered(joined, masks) if len(masks) else joined
         if answered is not None:
             journal.add(answered)
@@ -223,12 +210,6 @@ def _without_nan(events: list[Event], nan: str) -> tuple[list[Event], int]:
     return whole, sum(len(event.explanations) for event in events) - sum(map(len, kept))
 
 
-def all_ranks(event: Event, settings: Settings) -> Ints:
-    """(orders, units) all rankings of an event that masks are cut of: of its explanations, and random ones."""
-    own = [rankings(each, unit_importance(each, settings.by), settings) for each in event.explanations]
-    return np.concatenate([*own, random_places(event.subgraph, event.id, settings.seed, "random", settings.random)])
-
-
 class _Asking:
     """Sends masks in batches, or one by one if the model's answers depend on the rest of the batch."""
 
@@ -238,13 +219,6 @@ class _Asking:
         self._alone = isinstance(model, MaskedCalls)
         self._classes = next((event.outputs.shape[1] for event in held if len(event.outputs)), None)
         self.omitted = 0
-
-    def missing(self, event: Event) -> Mask:
-        """The masks that an event needs and that have no answer: the whole graph comes first, the empty one second."""
-        if not self._settings.asked:
-            return np.zeros((0, len(event.subgraph)), bool)
-        needed = cuts(event.subgraph, all_ranks(event, self._settings), self._settings, event.id).masks
-        return distinct_masks([whole_and_empty(event.subgraph), needed], packed(event.masks))
 
     def answered(self, event: Event, masks: Mask) -> Event | None:
         """The event with the answers to these masks, too; None if some are NaN and are to be left out."""

@@ -157,15 +157,21 @@ def evaluate(
     listed, named = _selected(metrics, samples, sample)
     chosen = [(under(metric, protocol), params) for metric, params in listed]
     measured = measure(chosen, samples, named=named, confidence=level, conventions=conventions)
-    labels, keyed = _labels(groups, sample), dict(_keyed(chosen))
+    keyed = dict(_keyed(chosen))
+
+    def by_group(axis: str, labels: Sequence[Any]) -> Grid:
+        """Every metric for each group of events, with its interval."""
+        known, place = np.unique(np.array([str(each) for each in labels], np.str_), return_inverse=True)
+        parts = {name: each.grouped(place, len(known)) for name, each in samples.items()}
+        n = np.bincount(place, minlength=len(known))
+        return broken_down(axis, known, n, chosen, parts, confidence=level, skipped=measured.skipped)
+
     return Evaluation(
         "explanation",
         [_against_random(result, sample, keyed, level) for result in measured.results],
         conventions={name: text for name, text in conventions.items() if name in TOLD or text != usual.get(name)},
         options={"explainer": who, "levels": [str(each) for each in answers.settings.grid], "confidence": level},
-        breakdowns={
-            axis: _broken_down(axis, names, chosen, samples, measured, level) for axis, names in labels.items()
-        },
+        breakdowns={axis: by_group(axis, labels) for axis, labels in _labels(groups, sample).items()},
         skipped=measured.skipped,
         materials={"answers": sample},
         per_item=_items_of(sample, measured),
@@ -398,21 +404,6 @@ def _refuse_other(table: AnswerTable, asking: Mapping[str, Any]) -> None:
 
 
 # ---- breakdowns
-
-
-def _broken_down(
-    axis: str,
-    names: Sequence[Any],
-    chosen: Iterable[Chosen],
-    samples: Mapping[str, Sample],
-    measured: Measured,
-    level: float,
-) -> Grid:
-    """Every metric for each group of events, with its interval."""
-    known, place = np.unique(np.array([str(each) for each in names], np.str_), return_inverse=True)
-    by_group = {name: each.grouped(place, len(known)) for name, each in samples.items()}
-    counts = np.bincount(place, minlength=len(known))
-    return broken_down(axis, known, counts, chosen, by_group, confidence=level, skipped=measured.skipped)
 
 
 def _labels(groups: Any, sample: Sample) -> dict[str, list[Any]]:

@@ -266,13 +266,25 @@ def packed(masks: Mask) -> list[bytes]:
     return [content[row * width : (row + 1) * width] for row in range(len(masks))]
 
 
-def distinct_masks(parts: Iterable[Mask], known: Iterable[bytes]) -> Mask:
+def _distinct(parts: Iterable[Mask], known: Iterable[bytes]) -> Mask:
     """The masks of all parts, each once and without those that are known."""
     seen, kept = {*known}, []
     for masks in parts:
         new = [key not in seen and not seen.add(key) for key in packed(masks)]  # type: ignore[func-returns-value]
         kept.append(masks[np.array(new, bool)])
     return np.concatenate(kept)
+
+
+def needed_masks(
+    subgraph: Subgraph, explanations: Iterable[Explanation], settings: Settings, event: Any, known: Iterable[bytes]
+) -> Mask:
+    """The masks of an event that have no answer: the whole graph comes first, the empty one second."""
+    if not settings.asked:
+        return np.zeros((0, len(subgraph)), bool)
+    own = [rankings(each, unit_importance(each, settings.by), settings) for each in explanations]
+    drawn = random_places(subgraph, event, settings.seed, "random", settings.random)
+    masks = cuts(subgraph, np.concatenate([*own, drawn]), settings, event).masks
+    return _distinct([whole_and_empty(subgraph), masks], known)
 
 
 def whole_and_empty(subgraph: Subgraph) -> Mask:
