@@ -231,33 +231,23 @@ def test_levels_have_one_spelling() -> None:
             Level(wrong)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"sparsity_levels": (-0.1,)},
-        {"sparsity_levels": (1.2,)},
-        {"topk": -1},
-        {"topk": [2.5]},
-        {"sparsity_levels": (), "topk": ()},
-        {"by": "size"},
-        {"normalize": "z"},
-        {"ties": "first"},
-        {"random": -1},
-        {"random": True},
-        {"seed": -1},
-        {"seed": 0.5},
-        {"model_output": "score"},
-        {"acc_cap": 0},
-        {"acc_cap": 1.5},
-        {"acc_points": 1},
-        {"robust_samples": 0},
-        {"robust_drop": "half"},
-    ],
-)
-def test_settings_that_cannot_be(options: dict[str, Any]) -> None:
+WRONG = {
+    "sparsity_levels": [(-0.1,), (1.2,), ["k=5"], True, [None]],
+    "topk": [-1, [2.5], [True], [float("nan")]],
+    "random": [-1, True],
+    "seed": [-1, 0.5],
+    "acc_cap": [0, 1.5],
+    "acc_points": [1],
+    "robust_samples": [0],
+    "robust_drop": ["half"],
+} | {name: ["z"] for name in ("by", "ties", "normalize", "model_output")}
+
+
+@pytest.mark.parametrize(("name", "wrong"), [(name, each) for name, values in WRONG.items() for each in values])
+def test_settings_that_cannot_be(name: str, wrong: Any) -> None:
     model = Weighted(0)
-    with pytest.raises(OptionError):
-        ex.collect(model, [ex.Explanation(ex.Context(ex.Subgraph(PATH)), [1, 2, 3])], **options)
+    with pytest.raises(OptionError, match=name):
+        ex.collect(model, [ex.Explanation(ex.Context(ex.Subgraph(PATH)), [1, 2, 3])], **{name: wrong})
     assert model.rows == 0
 
 

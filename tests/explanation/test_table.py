@@ -96,29 +96,19 @@ def changed(record: dict[str, Any], place: tuple[Any, ...], value: Any) -> None:
     ("place", "value", "message"),
     [
         (("masks",), ["zz"], "masks: cannot be read"),
-        (("masks",), ["00" * 40], "bytes per mask"),
         (("masks",), 3, r"Expected `array`, got `int` - at `\$.masks`"),
         (("masks",), [], "outputs: shape"),
-        (("outputs",), [[1, 2]], "outputs: shape"),
         (("outputs",), [["a"]], r"at `\$.outputs\[0\]\[0\]`"),
         (("outputs",), [[1.0], [1.0, 2.0]], "outputs"),
-        (("outputs",), None, r"at `\$.outputs`"),
         (("subgraph",), None, r"at `\$.subgraph`"),
         (("subgraph", "edge_index"), [[0], [10**9]], "there is no node 1000000000"),
-        (("subgraph", "edge_index"), [[0], [-1]], "there is no node -1|bytes per mask"),
-        (("subgraph", "edge_index"), "__import__('os')", "edge_index"),
         (("subgraph", "edge_index"), [[0, 1], [2]], "edge_index: cannot be read"),
         (("subgraph", "candidates"), [0, -1], "there is no edge -1"),
-        (("explanations", 0, "importance"), ["x"], "importance"),
         (("explanations", 0, "importance"), [1], "importance"),
-        (("explanations", 0, "explainer"), 5, "explainer"),
-        (("explanations", 0, "seed"), "1", "seed"),
         (("explanations", 0, "model"), "os:system", "unknown field `model`"),
         (("explanations",), {}, r"Expected `array`, got `object` - at `\$.explanations`"),
         (("event",), None, r"at `\$.event`"),
-        (("event",), [1], r"at `\$.event`"),
         (("truth",), [999], "truth: expected candidate numbers"),
-        (("label",), "yes", "label"),
         (("apart",), "far", "apart"),
     ],
 )
@@ -137,15 +127,11 @@ def test_damaged_lines_are_one_error_that_says_where(
     [
         (("schema",), "other/1"),
         (("settings",), None),
-        (("settings", "levels"), ["a"]),
         (("settings", "levels"), [5]),
         (("settings", "model_output"), "votes"),
         (("settings", "acc_points"), 10**400),
-        (("settings", "acc_points"), 10**9),
-        (("settings", "acc_cap"), None),
         (("settings", "unknown"), 1),
         (("settings", "asked"), ["everything"]),
-        (("settings", "random"), -3),
         (("settings", "random"), 10**9),
     ],
 )
@@ -254,19 +240,6 @@ def test_masks_without_end_are_refused() -> None:
     settings = Settings(model_output="logit", asked=("sweep",), acc_points=10_000)
     with pytest.raises(InputError, match="400 orders of 30,000 candidates are cut at"):
         cuts(subgraph, np.broadcast_to(np.arange(edges), (400, edges)), settings, 0)
-
-
-def test_empty_lines_count_as_lines(tmp_path: Path) -> None:
-    records = lines(tmp_path)
-    records[2]["masks"] = 3
-    path = tmp_path / "gaps.jsonl"
-    path.write_text("\n".join(f"\n{json.dumps(record)}\n" for record in records))
-    with pytest.raises(InputError, match=r"gaps\.jsonl, line 8: .*masks"):
-        ex.read_table(path)
-    records[2]["event"] = None
-    path.write_text("\n".join(f"\n{json.dumps(record)}\n" for record in records))
-    with pytest.raises(InputError, match=r"gaps\.jsonl, line 8: .*event"):
-        ex.read_explanations(path)
 
 
 def test_explanations_that_are_not_whole_are_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.command import graphgauge
 
 from graphgauge import explanation as ex
-from graphgauge.core.errors import UnknownNameError
+from graphgauge.core.errors import OptionError, UnknownNameError
 
 
 class Linear:
@@ -74,6 +74,13 @@ def test_g39_original_options_are_taken():
     options = {"sparsity_levels": [0.2, 0.5], "topk": [3], "by": "abs", "normalize": "minmax", "result_as_logit": True}
     found = ex.evaluate(Linear(), said(5), explainer="knows", metrics=["fidelity_drop"], label_threshold=0.4, **options)
     assert [*found] == ["fidelity_drop@0.2", "fidelity_drop@0.5", "fidelity_drop@k=3"]
+    plain = ex.collect(Linear(), said(5), sparsity_levels=[0.2, 0.5], topk=[3], by="abs")
+    assert (
+        ex.evaluate(plain, explainer="knows", metrics=["fidelity_drop"], label_threshold=0.4).to_flat()
+        == found.to_flat()
+    )
+    with pytest.raises(OptionError, match="result_as_logit=False"):
+        ex.collect(Linear(), said(2), model_output="logit", result_as_logit=False)
 
 
 def test_documents_each_reading_has_an_option_that_gives_it():

@@ -236,7 +236,8 @@ def cohesiveness_prefixes(src: Any, dst: Any, time: Any, *, delta_t: float | Non
     phase = phases(_times(time, source), delta_t)
     if phase is None:
         return np.full(len(source), np.nan)
-    agreement, touched = touching(*_numbered(src=source, dst=sink), phase, len(source))
+    source, sink = _numbered(src=source, dst=sink)
+    agreement, touched = touching(source, sink, phase, len(source))
     first = np.arange(1, len(source) + 1)
     count = first * (first - 1) if pairs == "all" else 2 * np.cumsum(touched)
     values: Floats = np.divide(2 * np.cumsum(agreement), count, out=np.full(len(source), np.nan), where=count > 0)
