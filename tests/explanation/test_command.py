@@ -107,17 +107,6 @@ def test_a_model_is_imported_asked_and_its_answers_are_kept(folder: Path) -> Non
     np.testing.assert_equal(again, found)
 
 
-def test_options_reach_the_library(folder: Path) -> None:
-    table = ex.read_table("table.jsonl")
-    keys = "fidelity_best,fidelity_drop@0.2,unfaithfulness@0.2"
-    found = run("--table", "table.jsonl", "--format", "json", "--score", "max", "--metrics", keys)
-    expected = ex.evaluate(table, score="max", metrics=keys.split(","))
-    np.testing.assert_equal(values(found), expected.to_flat())
-    document = run("--table", "table.jsonl", "--format", "json", "--protocol", "time_to_explain_reference")
-    expected = ex.evaluate(table, protocol="time_to_explain_reference")
-    np.testing.assert_equal(values(document), expected.to_flat())
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -179,24 +168,6 @@ def test_a_model_that_fails_is_one_paragraph_and_with_debug_the_place(folder: Pa
     )
     shown = graphgauge(*words, "--debug").stderr
     assert 'return {}["weights"]' in shown
-
-
-@pytest.mark.parametrize("factory", ["leaving", "leaving_early", "exiting"])
-def test_a_model_that_exits_has_not_been_evaluated(folder: Path, factory: str) -> None:
-    found = graphgauge(
-        "explanation",
-        "--explanations",
-        "run.jsonl",
-        "--explainer",
-        "one",
-        "--model",
-        f"weighted_model:{factory}",
-        "-o",
-        "result.json",
-    )
-    assert (found.returncode, found.stdout) == (3, "")
-    assert "raised SystemExit: 0" in found.stderr
-    assert not Path("result.json").exists()
 
 
 def test_figures_of_every_kind_of_event(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.explanation.brute import Weighted, random_explanations
 from tests.explanation.original import COMMIT, FILE, LEVELS, case, parts
 
 from graphgauge import explanation as ex
-from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.errors import InputError, OptionError
 
 STORED = json.loads(FILE.read_text())
 
@@ -162,38 +162,3 @@ def test_three_readings_of_one_table() -> None:
     assert document["acc_auc.complement"].value == ours["acc_auc.complement"].value != ours["acc_auc"].value
     assert ours["fidelity_best_keep"].value <= document["fidelity_best_keep"].value
     assert library["fidelity_keep@0.1"].value != document["fidelity_keep@0.1"].value != ours["fidelity_keep@0.1"].value
-
-
-@pytest.mark.parametrize("call", [ex.collect, ex.evaluate])
-def test_options_of_the_original_protocol_are_taken(call: Any) -> None:
-    class Silent(Weighted):
-        model_output = None  # type: ignore[assignment]
-
-        def predict(self, *given: Any) -> Any:
-            self.model_output = "logit"
-            answer = super().predict(*given)
-            self.model_output = None
-            return answer
-
-    options: dict[str, Any] = {"sparsity_levels": 0.25, "topk": 3, "by": "abs", "normalize": "minmax"}
-    said = random_explanations(0, 3)
-    found = call(Silent(0), said, result_as_logit=True, **options)
-    table = found if call is ex.collect else None
-    if table is not None:
-        assert table.settings.grid == ("0.25", "k=3")
-        assert table.settings.model_output == "logit"
-        found = ex.evaluate(table)
-    plain = ex.evaluate(ex.collect(Weighted(0), said, **(options | {"normalize": "none"})))
-    assert found.to_flat() == plain.to_flat()
-    with pytest.raises(OptionError, match="unknown normalize"):
-        call(Weighted(0), said, normalize="z")
-    with pytest.raises(OptionError, match="result_as_logit"):
-        call(Weighted(0), said, result_as_logit=False, model_output="logit")
-
-
-@pytest.mark.parametrize("name", ["fidelity_minus", "fidelity_minus@0.1", "pos_fidelity", "best"])
-def test_names_of_other_libraries_are_answered(name: str) -> None:
-    model = Weighted(0)
-    with pytest.raises(UnknownNameError, match=r"fidelity_drop|label_flip_drop|fidelity_best"):
-        ex.evaluate(model, random_explanations(0, 2), metrics=[name])
-    assert model.rows == 0

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from tests.explanation.brute import Weighted, of_event, random_explanations
 
-from graphgauge import audit
 from graphgauge import explanation as ex
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.evaluation import Evaluation
@@ -39,9 +38,6 @@ def explained(weights: Any, importance: Any, **options: Any) -> Any:
     return ex.evaluate(Sum(weights, options.pop("bias", 0.0)), [ex.Explanation(context, importance)], **options)
 
 
-# ----------------------------------------------------------------------------------------------- by hand
-
-
 def test_a_flip_is_not_hidden_by_the_largest_probability() -> None:
     """(.9, .1) → (.1, .9): the class fixed on the whole graph falls by .8, the largest probability by 0."""
     logit = np.log(9)
@@ -53,56 +49,11 @@ def test_a_flip_is_not_hidden_by_the_largest_probability() -> None:
     assert "largest probability" in hidden["fidelity_drop@0.5"].conventions["score"]
 
 
-def test_tempme_rewards_what_pushes_towards_the_label() -> None:
-    for label, sign in ((1, 1), (0, -1), (None, 1)):
-        found = explained(
-            [3.0, -1.0], [1, 0], sparsity_levels=(0.5,), metrics=["fidelity_tempme@0.5"], facts={"label": label}
-        )["fidelity_tempme@0.5"]
-        p = [1 / (1 + np.exp(-x)) for x in (3.0, 2.0)]
-        assert found.value == pytest.approx(sign * (p[0] - p[1]))
-    low = explained([3.0, -1.0], [1, 0], sparsity_levels=(0.5,), metrics=["fidelity_tempme@0.5"], label_threshold=0.99)
-    assert low["fidelity_tempme@0.5"].value < 0  # by this threshold the event is of class 0
-
-
-def test_tempme_takes_no_third_label() -> None:
-    with pytest.raises(InputError, match="event 0 has the label 2"):
-        explained([3.0, -1.0], [1, 0], sparsity_levels=(0.5,), metrics=["fidelity_tempme@0.5"], facts={"label": 2})
-
-
 def test_tempme_is_for_two_classes() -> None:
     model, explanations = Weighted(0, 3), random_explanations(0, 3)
     with pytest.raises(InputError, match="for two classes, but the model has 3"):
         ex.evaluate(model, explanations, metrics=["fidelity_tempme"])
     assert "fidelity_tempme@0.1" in ex.evaluate(model, explanations, metrics="all").skipped
-
-
-def test_acc_auc_by_hand() -> None:
-    """Ten edges, the first carries the label: without edges the other class, from one edge on the right one."""
-    weights = [2.0] + [0.0] * 9
-    found = explained(weights, np.arange(10, 0, -1), bias=-1.0, metrics=["acc_auc"])["acc_auc"]
-    # 0 at s = 0, 1 at the 15 other points: the first of 15 trapezoids has half its height.
-    assert found.value == pytest.approx(14.5 / 15)
-    assert found.direction == "higher"
-    dropped = explained(weights, np.arange(10, 0, -1), bias=-1.0, metrics=["acc_auc.drop"])["acc_auc.drop"]
-    assert dropped.value == pytest.approx(0.5 / 15)
-    assert dropped.direction == "lower"
-    rest = explained(weights, np.arange(10, 0, -1), bias=-1.0, metrics=["acc_auc.complement"])["acc_auc.complement"]
-    assert rest.value == 1  # the first edge is always among the kept
-
-
-def test_best_by_direction_with_its_level() -> None:
-    weights = [1.0, 1.0, -3.0, 0.0]
-    importance = [4, 3, 2, 1]
-    options: Any = {"sparsity_levels": (0.25, 0.5, 0.75), "metrics": "all"}
-    found = explained(weights, importance, bias=2.0, **options)
-    drops = {s: found[f"fidelity_drop@{s}"].value for s in (0.25, 0.5, 0.75)}
-    keeps = {s: found[f"fidelity_keep@{s}"].value for s in (0.25, 0.5, 0.75)}
-    assert found["fidelity_best"].value == max(drops.values())
-    assert found["fidelity_best.k"].value == max(drops, key=lambda s: drops[s])
-    assert found["fidelity_best_keep"].value == min(keeps.values())
-    assert found["fidelity_best_keep.k"].value == min(keeps, key=lambda s: keeps[s])
-    assert all(found[key].oracle for key in ("fidelity_best", "fidelity_best.k", "fidelity_best_keep"))
-    assert (found["fidelity_best"].direction, found["fidelity_best_keep"].direction) == ("higher", "lower")
 
 
 def test_signed_values_have_keys_of_their_own() -> None:
@@ -140,9 +91,6 @@ def test_numbers_of_edges_as_levels() -> None:
     assert found["sparsity@k=20"].value == 0  # there are only eight edges
     with pytest.raises(OptionError, match="level must be a number"):
         explained([1.0, 2.0], [1, 2], metrics=["fidelity_drop@k=zero"])
-
-
-# ------------------------------------------------------------------------------------------------- ties
 
 
 def test_constant_importance_goes_by_time_and_says_so() -> None:
@@ -196,18 +144,6 @@ def test_ties_of_two_explanations_are_ordered_independently() -> None:
     assert fixed.value == 1
 
 
-def test_averages_over_ties_do_not_depend_on_the_order_of_edges() -> None:
-    rng = np.random.default_rng(3)
-    weights, importance, times = rng.integers(-3, 4, 9), rng.integers(0, 2, 9), np.arange(9)
-    ends = rng.integers(0, 4, (2, 9))
-    found = []
-    for order in (np.arange(9), rng.permutation(9)):
-        context = ex.Context(ex.Subgraph(ends[:, order], np.arange(4), times[order]), event=0)
-        explanation = ex.Explanation(context, importance[order])
-        found.append(ex.evaluate(Sum(weights[order]), [explanation], ties="average").to_flat())
-    np.testing.assert_equal(found[0], found[1])
-
-
 def test_the_axis_of_the_curves_is_what_was_achieved() -> None:
     contexts = [path_context(4, 0), path_context(10, 1)]
     table = ex.collect(
@@ -237,30 +173,17 @@ def test_a_certain_model_has_no_infinite_divergence() -> None:
     assert found["unfaithfulness@0.1"].value == 1
 
 
-# --------------------------------------------------------------------------------------------- options
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"score": "mean"},
-        {"label_threshold": 2},
-        {"protocol": "captum"},
-        {"delta_t": -1},
-        {"delta_t": 0},
-        {"metrics": ["fidelity_plus"]},
-        {"explainer": "absent"},
-        {"explainer": 5},
-        {"sparsity_levels": (0.1,)},
-        {"random": 7},
-        {"seed": 1},
-        {"acc_cap": 0.5},
-    ],
-)
-def test_options_that_cannot_be(options: dict[str, Any]) -> None:
+def test_options_that_cannot_be() -> None:
     table = ex.collect(Weighted(0), random_explanations(0, 2))
-    with pytest.raises(OptionError):
-        ex.evaluate(table, **options)
+    for wrong in ({"explainer": 5}, {"confidence": "high"}, {"delta_t": -1}, {"groups": 5}, {"protocol": "captum"}):
+        with pytest.raises(OptionError):
+            ex.evaluate(table, **wrong)
+    for name, other in {"sparsity_levels": (0.1,), "random": 7, "seed": 1, "acc_cap": 0.5}.items():
+        with pytest.raises(OptionError, match=f"{name}=.*is an option of asking, and the table was collected already"):
+            ex.evaluate(table, **{name: other})
+    for wrong in (3, "run.jsonl", [], None):
+        with pytest.raises(InputError, match="table"):
+            ex.evaluate(wrong)
 
 
 def test_a_small_delta_t_leaves_the_unit_interval() -> None:
@@ -291,12 +214,6 @@ def test_the_headlines_are_few() -> None:
     rich = path_context(3, 1, truth=[1, 0, 0])
     found = ex.evaluate(Weighted(0), [ex.Explanation(rich, [1, 2, 3])])
     assert {*found} == {"necessity_auc", "sufficiency_auc", "acc_auc", "truth_auc", "cohesiveness@0.2"}
-
-
-def test_what_is_no_table() -> None:
-    for wrong in (3, "run.jsonl", [], None):
-        with pytest.raises(InputError, match="table"):
-            ex.evaluate(wrong)
 
 
 def test_intervals_cover_events_and_need_two() -> None:
@@ -338,24 +255,10 @@ def test_chance_of_truth_is_that_of_random_sets() -> None:
         assert chance == ({} if name == "precision" else {"empty explanation": 0.0})
 
 
-def test_chance_of_stability_is_of_the_events_that_have_two_seeds() -> None:
-    """Two of six edges twice: 2·4/15 share one, of three, and 1/15 both. The event with one seed has two edges."""
-    twice, once = path_context(6, "twice"), path_context(2, "once")
-    explanations = [ex.Explanation(twice, np.arange(6), seed=seed) for seed in (0, 1)]
-    explanations.append(ex.Explanation(once, np.arange(2), seed=0))
-    found = ex.evaluate(Weighted(0), explanations, sparsity_levels=(0.33,), metrics=["stability_jaccard"])
-    result = found["stability_jaccard@0.33"]
-    assert (result.value, result.n) == (1.0, 1)
-    assert result.chance.value == pytest.approx(8 / 15 / 3 + 1 / 15, abs=0.1)
-
-
 def test_nothing_is_right_about_an_empty_truth() -> None:
     found = explained([1.0, 2.0], [1, 0], metrics=["truth_f1@0.5", "truth_jaccard@0.5"], facts={"truth": [0, 0]})
     for result in found.values():
         assert (result.value, [level.name for level in result.references]) == (0.0, ["random explainer"])
-
-
-# ------------------------------------------------------------------------------------------- comparisons
 
 
 class Linear:
@@ -406,33 +309,6 @@ def test_explainers_are_compared_event_by_event() -> None:
     }
 
 
-SIGNED = ("fidelity_drop.signed@0.3", "fidelity_keep.signed@0.3", "necessity_auc", "sufficiency_auc", "acc_auc")
-
-
-@pytest.mark.parametrize("metric", SIGNED)
-def test_one_key_has_one_set_of_values_and_one_verdict(metric: str) -> None:
-    """`evaluate`, its values of events, its verdict against random orders, and comparisons are of the same numbers."""
-    table = contested()
-    outcome = ex.compare(table, metric, baseline="random explainer")
-    for name in table.explainers:
-        result = ex.evaluate(table, explainer=name, metrics=[metric])
-        values = result.per_item[metric]
-        assert result[metric].value == pytest.approx(values.mean(), rel=1e-12)
-        assert outcome[name].mean == pytest.approx(result[metric].value, rel=1e-12)
-        pair = outcome[name, "random explainer"]
-        said = result[metric].interpretation
-        better = 1 if result[metric].direction == "higher" else -1
-        verdict = "better" if better * pair.difference > 0 else "worse"
-        assert said.startswith(verdict if pair.p_value <= 0.05 else "not significantly different")
-        assert f"{pair.difference:+.3g}" in said
-
-
-@pytest.mark.parametrize("metric", SIGNED[:4])
-def test_an_inverted_explainer_loses_against_guesses(metric: str) -> None:
-    outcome = ex.compare(contested(), metric, explainers=["reversed", "guesses"], random=False)
-    assert outcome.conclusion.startswith("guesses is better than reversed")
-
-
 def test_the_size_of_a_change_is_no_merit() -> None:
     """Answers near the border: without what speaks against them they move as far as without what speaks for them."""
     rng = np.random.default_rng(0)
@@ -454,16 +330,6 @@ def test_the_size_of_a_change_is_no_merit() -> None:
     assert {"random-not-beaten", "inverted-explanation"} <= {each.check for each in found.findings}
     assert found["fidelity_drop@0.3"].interpretation is None  # a size beats nothing
     assert found["fidelity_drop.signed@0.3"].interpretation.startswith("worse than the random explainer")
-
-
-def test_the_audit_compares_with_the_sign() -> None:
-    table = contested(40)
-    found = {name: {each.check for each in ex.evaluate(table, explainer=name).findings} for name in table.explainers}
-    assert "random-not-beaten" not in found["knows"]
-    assert "inverted-explanation" not in found["knows"] | found["guesses"]
-    assert {"random-not-beaten", "inverted-explanation"} <= found["reversed"]
-    runs = [ex.evaluate(table, explainer=name).named(method=name, dataset="events") for name in ("knows", "reversed")]
-    assert "inverted-explanation" in {each.check for each in audit.run(runs[1])}
 
 
 def test_one_logit_loses_no_digits_of_either_class() -> None:
@@ -545,31 +411,6 @@ def test_a_choice_that_is_missing_is_asked_for_before_the_model_is() -> None:
     assert ex.evaluate(model, random_explanations(0)[0])["acc_auc"].n == 1
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"confidence": "high"},
-        {"delta_t": "a"},
-        {"label_threshold": "a"},
-        {"groups": 5},
-    ],
-)
-def test_options_of_the_wrong_kind(wrong: Any) -> None:
-    table = ex.collect(Weighted(0), random_explanations(0, 2))
-    with pytest.raises(OptionError):
-        ex.evaluate(table, **wrong)
-
-
-def test_the_sweep_is_said_as_it_is() -> None:
-    """Of ten edges all but the two least important make the label: the top 0.8 to 1 have it, the top 0.7 has not."""
-    weights = np.append(np.ones(8), [0.0, 0.0])
-    found = explained(weights, np.arange(10, 0, -1), bias=-7.5, metrics=["acc_auc.complement"])["acc_auc.complement"]
-    assert found.conventions["sweep"] == "16 points from 0 to 0.3"
-    kept = [round((1 - s) * 10) >= 8 for s in np.linspace(0, 0.3, 16).tolist()]
-    assert found.value == pytest.approx(np.trapezoid(np.array(kept, float)) / 15)
-    assert 0.5 < found.value < 1
-
-
 def test_groups_have_the_values_of_their_events() -> None:
     said = random_explanations(5, 20)
     table = ex.collect(Weighted(5), said)
@@ -591,35 +432,11 @@ def test_groups_have_the_values_of_their_events() -> None:
     assert {*classes.by("correct")["correct"]} <= {"yes", "no", "unknown"}
 
 
-@pytest.mark.parametrize(
-    "groups",
-    [
-        5,
-        {"n": {0: "a"}},
-        {"a": {0: np.nan}},
-        {"a": {0: None}},
-        {5: {0: "a"}},
-        {"a": 3},
-        "colour",
-    ],
-)
-def test_groups_that_cannot_be(groups: Any) -> None:
-    with pytest.raises((OptionError, InputError)):
-        ex.evaluate(
-            Sum(np.ones(4)),
-            [ex.Explanation(path_context(4), np.arange(4))],
-            sparsity_levels=[0.5],
-            metrics=["fidelity_drop"],
-            groups=groups,
-        )
-
-
-def test_a_label_that_no_class_has_matters_only_if_it_is_read() -> None:
-    said = [ex.Explanation(path_context(4, event, label=7), np.arange(4.0) * event) for event in range(3)]
-    table = ex.collect(Sum(np.ones(4)), said, sparsity_levels=[0.5])
-    assert ex.evaluate(table, metrics=["fidelity_drop"])["fidelity_drop@0.5"].n == 3
-    with pytest.raises(InputError, match="label 7, but the model has 2 classes"):
-        ex.evaluate(table, metrics=["fidelity_drop"], score="label")
+def test_groups_that_cannot_be() -> None:
+    said = [ex.Explanation(path_context(4), np.arange(4))]
+    for groups in (5, {"n": {0: "a"}}, {"a": {0: np.nan}}, {"a": {0: None}}, {5: {0: "a"}}, {"a": 3}, "colour"):
+        with pytest.raises((OptionError, InputError), match="group"):
+            ex.evaluate(Sum(np.ones(4)), said, metrics=["fidelity_drop@0.5"], groups=groups)
 
 
 @pytest.mark.parametrize(("n", "a"), [(20, 0.1), (40, 0.05), (10, 0.15)])
@@ -660,10 +477,6 @@ def _answered(model: Any, one: ex.Explanation, changed: bool) -> Event:
     masks = np.array([[True], [False]])
     outputs = model.predict(one.context.subgraph, None, masks)[:, None]
     return Event(one.context, (one,), masks, outputs)
-
-
-def test_a_comparison_names_its_level() -> None:
-    assert ex.compare(contested(5), "fidelity_drop").metric == "fidelity_drop@0.1"
 
 
 def test_the_closing_sentence_says_how_it_stands_to_random() -> None:

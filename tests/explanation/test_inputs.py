@@ -29,13 +29,13 @@ def ranked(explanation: ex.Explanation, **settings: Any) -> list[int]:
     ("given", "message"),
     [
         ({"edge_index": [[0, 1], [2]]}, "edge_index: rows of different lengths"),
-        ({"edge_index": [["a"], ["b"]]}, "edge_index: expected whole numbers"),
+        ({"edge_index": [["a"], ["b"]]}, "edge_index: expected numbers"),
         ({"edge_index": [0, 1, 2]}, r"edge_index: expected shape \(2, edges\)"),
         ({"edge_index": [[0.0, 1.5], [1, 0]]}, "edge_index: expected whole numbers"),
         ({"edge_index": [[0, -1], [1, 0]]}, "there is no node -1"),
         ({"edge_index": PATH, "nodes": [7, 8]}, "there is no node 2 among 2"),
         ({"edge_index": PATH, "nodes": [7, 7, 8, 9]}, "an id is listed twice"),
-        ({"edge_index": PATH, "nodes": [1.5, 2, 3, 4]}, "whole numbers or of text"),
+        ({"edge_index": PATH, "nodes": [1.5, 2, 3, 4]}, "integer or text labels"),
         ({"edge_index": PATH, "times": [1, 2]}, r"times: shape \(2,\) for 3"),
         ({"edge_index": PATH, "times": [1, 2, np.nan]}, "a time is NaN"),
         ({"edge_index": PATH, "candidates": [0, 3]}, "there is no edge 3"),
@@ -52,14 +52,6 @@ def ranked(explanation: ex.Explanation, **settings: Any) -> list[int]:
 def test_subgraphs_that_cannot_be(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         ex.Subgraph(**given)
-
-
-def test_inputs_are_copied_from_and_cannot_be_written_to() -> None:
-    times = np.array([3.0, 1.0, 2.0])
-    subgraph = ex.Subgraph(np.array(PATH), times=times)
-    assert times.flags.writeable
-    with pytest.raises(ValueError, match="read-only"):
-        subgraph.times[0] = 9
 
 
 @pytest.mark.parametrize(
@@ -101,12 +93,6 @@ def test_importance_of_the_wrong_length_says_whose() -> None:
         ex.Explanation(context, ["a", "b", "c"])
 
 
-@pytest.mark.parametrize("elapsed", [-1.0, np.nan, np.inf])
-def test_times_that_nothing_takes(elapsed: float) -> None:
-    with pytest.raises(InputError, match="is not a number of seconds"):
-        ex.Explanation(ex.Context(ex.Subgraph(PATH)), [1, 2, 3], elapsed=elapsed)
-
-
 def test_what_is_handed_over_in_the_wrong_place() -> None:
     subgraph = ex.Subgraph(PATH)
     for wrong in (None, 5, PATH):
@@ -141,23 +127,11 @@ def test_truth_of_the_wrong_length_or_kind() -> None:
         ex.Context(subgraph, truth=[1, 0, 2])
 
 
-# --------------------------------------------------------------------------------------------------- units
-
-
 def test_both_directions_of_a_pair_are_one_unit() -> None:
     subgraph = ex.Subgraph([[0, 1, 1, 2, 2], [1, 0, 2, 1, 2]])
     assert subgraph.unit_count == 3  # 0–1, 1–2, and the loop
     assert len(set(subgraph.unit_of[[0, 1]])) == 1
     assert len(set(subgraph.unit_of[[2, 3]])) == 1
-
-
-def test_directions_at_different_times_are_apart() -> None:
-    subgraph = ex.Subgraph([[0, 1, 0], [1, 0, 1]], times=[1, 2, 2])
-    assert subgraph.unit_of[1] == subgraph.unit_of[2] != subgraph.unit_of[0]
-
-
-def test_parallel_edges_of_one_direction_are_apart() -> None:
-    assert ex.Subgraph([[0, 0], [1, 1]]).unit_count == 2
 
 
 @pytest.mark.parametrize("times", [None, [1.0, 1.0, 1.0, 1.0]])
@@ -183,43 +157,10 @@ def test_given_units_win_and_only_candidates_count() -> None:
     assert subgraph.unit_of[0] == subgraph.unit_of[2]
 
 
-def test_edges_of_a_unit_enter_and_leave_together() -> None:
-    asked = []
-
-    class Model:
-        model_output = "logit"
-
-        def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
-            asked.append(masks)
-            return masks.sum(1)[:, None] * [1.0, -1.0]
-
-    context = ex.Context(ex.Subgraph([[0, 1, 1, 2, 0], [1, 0, 2, 1, 2]], times=[1, 1, 1, 1, 2]))
-    ex.collect(Model(), [ex.Explanation(context, [0.1, 0.9, 0.3, 0.3, 0.2])])
-    masks = np.concatenate(asked)
-    assert (masks[:, 0] == masks[:, 1]).all()
-    assert (masks[:, 2] == masks[:, 3]).all()
-    assert len(np.unique(masks[:, [0, 2, 4]], axis=0)) > 4
-
-
-# ------------------------------------------------------------------------------------------------- ranking
-
-
 def test_ties_go_by_time_then_source_then_target_by_id() -> None:
     subgraph = ex.Subgraph([[0, 1, 2, 0], [1, 2, 0, 2]], nodes=[30, 10, 20], times=[5, 5, 1, 5])
     # At time 5 by ids: 10 → 20 (edge 1), then 30 → 10 (edge 0), then 30 → 20 (edge 3).
     assert ranked(ex.Explanation(ex.Context(subgraph), np.zeros(4))) == [2, 1, 0, 3]
-
-
-def test_the_order_of_edges_and_the_numbers_of_nodes_decide_nothing() -> None:
-    rng = np.random.default_rng(0)
-    ends, times, numbers = rng.integers(0, 5, (2, 12)), rng.integers(0, 3, 12), rng.permutation(30)[:12]
-    importance = rng.integers(0, 2, 12)
-    edges, nodes = rng.permutation(12), rng.permutation(5)
-    one = ex.Subgraph(ends, np.arange(5), times, ids=numbers)
-    other = ex.Subgraph(np.argsort(nodes)[ends[:, edges]], nodes, times[edges], ids=numbers[edges])
-    first = ranked(ex.Explanation(ex.Context(one), importance))
-    second = ranked(ex.Explanation(ex.Context(other), importance[edges]))
-    assert [set(one.unit_of[[edge]]) for edge in first] == [set(one.unit_of[[edges[edge]]]) for edge in second]
 
 
 def test_the_importance_of_a_unit_has_the_same_bits_in_any_order_of_its_edges() -> None:
@@ -290,46 +231,24 @@ def test_levels_have_one_spelling() -> None:
             Level(wrong)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"sparsity_levels": (-0.1,)},
-        {"sparsity_levels": (1.2,)},
-        {"topk": -1},
-        {"topk": [2.5]},
-        {"sparsity_levels": (), "topk": ()},
-        {"by": "size"},
-        {"normalize": "z"},
-        {"ties": "first"},
-        {"random": -1},
-        {"random": True},
-        {"seed": -1},
-        {"seed": 0.5},
-        {"model_output": "score"},
-        {"acc_cap": 0},
-        {"acc_cap": 1.5},
-        {"acc_points": 1},
-        {"robust_samples": 0},
-        {"robust_drop": "half"},
-    ],
-)
-def test_settings_that_cannot_be(options: dict[str, Any]) -> None:
+WRONG = {
+    "sparsity_levels": [(-0.1,), (1.2,), ["k=5"], True, [None]],
+    "topk": [-1, [2.5], [True], [float("nan")]],
+    "random": [-1, True],
+    "seed": [-1, 0.5],
+    "acc_cap": [0, 1.5],
+    "acc_points": [1],
+    "robust_samples": [0],
+    "robust_drop": ["half"],
+} | {name: ["z"] for name in ("by", "ties", "normalize", "model_output")}
+
+
+@pytest.mark.parametrize(("name", "wrong"), [(name, each) for name, values in WRONG.items() for each in values])
+def test_settings_that_cannot_be(name: str, wrong: Any) -> None:
     model = Weighted(0)
-    with pytest.raises(OptionError):
-        ex.collect(model, [ex.Explanation(ex.Context(ex.Subgraph(PATH)), [1, 2, 3])], **options)
+    with pytest.raises(OptionError, match=name):
+        ex.collect(model, [ex.Explanation(ex.Context(ex.Subgraph(PATH)), [1, 2, 3])], **{name: wrong})
     assert model.rows == 0
-
-
-# ------------------------------------------------------------------------------------------------ grouping
-
-
-def test_explanations_of_one_event_are_one_question() -> None:
-    subgraphs = [ex.Subgraph(PATH, times=[1, 2, 3]) for _ in range(2)]
-    contexts = [ex.Context(subgraph, event="e") for subgraph in subgraphs]
-    given = [ex.Explanation(context, [1, 2, 3], name) for context, name in zip(contexts, "ab", strict=True)]
-    table = ex.collect(Weighted(0), given)
-    assert len(table) == 1
-    assert table.explainers == ["a", "b"]
 
 
 class Asked:
@@ -371,7 +290,7 @@ def test_targets_that_cannot_be_stored_are_compared(one: Any, other: Any, same: 
         return
     with pytest.raises(InputError, match="two different subgraphs or targets"):
         ex.collect(Weighted(0), explanations)
-    with pytest.raises(InputError, match="with a different subgraph, target"):
+    with pytest.raises(InputError, match="two different subgraphs or targets"):
         ex.collect(Weighted(0), explanations[1:], table=held)
 
 
@@ -409,12 +328,6 @@ def test_an_event_has_one_label_and_one_truth() -> None:
         collected(truth=[[1, 0, 0], [0, 1, 0]])
     (row,) = collected(label=[None, 0], truth=[[1, 0, 0], None])  # what one of them knows holds for both
     assert (row.context.label, row.context.truth.tolist()) == (0, [True, False, False])
-
-
-@pytest.mark.parametrize("label", [0.7, "1", float("nan"), [1]])
-def test_labels_are_whole_numbers(label: Any) -> None:
-    with pytest.raises(InputError, match="label: expected a whole number"):
-        ex.Context(ex.Subgraph([[0], [1]]), label=label)
 
 
 def test_labels_and_seeds_become_plain_numbers() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,7 +49,7 @@ def test_each_kind_masks_what_it_says(masked: str, worth: np.ndarray) -> None:
     [
         ({"masked": "edge"}, "masked"),
         ({"masked": "nodes", "candidates": [3]}, "there is no node 3 among 3"),
-        ({"masked": "features", "candidates": [0, 0]}, "a feature is listed twice"),
+        ({"masked": "features", "candidates": [0, 0]}, "one is listed twice. List each feature once"),
         ({"masked": "entries", "candidates": [-1]}, "there is no entry -1"),
         ({"masked": "features"}, "Number the features that can be masked"),
     ],
@@ -80,47 +79,3 @@ def test_the_nearest_of_several_truths_counts_and_chance_rises() -> None:
         assert best[key].interval.low < blind < best[key].interval.high
         assert blind > alone[key].chance.value + 0.05
         assert "not significantly different" in (best[key].interpretation or "not significantly different")
-
-
-def test_explainers_and_levels_are_added_without_asking_again() -> None:
-    part = subgraph("entries")
-    context = ex.Context(part, event=0)
-    first, second = ex.Explanation(context, np.arange(6), "first"), ex.Explanation(context, -np.arange(6), "second")
-
-    class Counting(Summed):
-        rows = 0
-
-        def predict(self, subgraph: ex.Subgraph, target: Any, masks: np.ndarray) -> np.ndarray:
-            self.rows += len(masks)
-            return super().predict(subgraph, target, masks)
-
-    model = Counting()
-    table = ex.collect(model, [first], sparsity_levels=[0.3])
-    asked = model.rows
-    more = ex.collect(
-        model, [first, second], metrics=["fidelity_drop@0.5", "fidelity_keep@0.5", "acc_auc"], table=table
-    )
-    assert more.settings.levels == (0.3, 0.5)
-    assert more.explainers == ["first", "second"]
-    assert model.rows - asked <= more.masks - table.masks + 1  # one mask is sent again, to watch the model
-    again = ex.collect(
-        model, [first, second], metrics=["fidelity_drop@0.5", "fidelity_keep@0.5", "acc_auc"], table=more
-    )
-    assert again.masks == more.masks
-
-
-@pytest.mark.parametrize("masked", ["nodes", "entries"])
-def test_tables_and_figures_of_other_kinds(masked: str, tmp_path: Path) -> None:
-    part = subgraph(masked)
-    truths = np.eye(len(part), dtype=bool)[:2]
-    said = [ex.Explanation(ex.Context(part, event=event, truth=truths), np.arange(len(part))) for event in range(2)]
-    table = ex.collect(Summed(), said, sparsity_levels=[0.3, 0.7])
-    table.save(tmp_path / "table.jsonl")
-    back = ex.read_table(tmp_path / "table.jsonl")
-    assert back.events[1].subgraph.masked == masked
-    keys = ["truth_auc", "fidelity_drop@0.3"]
-    assert [ex.evaluate(each, metrics=keys)["truth_auc"].value for each in (table, back)] == [
-        ex.evaluate(table, metrics=keys)["truth_auc"].value
-    ] * 2
-    ex.evaluate(back).plot(tmp_path / "figure.svg")
-    assert (tmp_path / "figure.svg").stat().st_size > 1000

@@ -98,9 +98,6 @@ def test_level_zero_is_nothing() -> None:
     assert not found["cohesiveness@0"].defined
 
 
-# ------------------------------------------------------------------------------------- randomness
-
-
 class TurnsRandom(Weighted):
     """Dropout that is switched on in the middle of a run."""
 
@@ -137,31 +134,6 @@ def test_a_model_that_turns_random_is_noticed(after: int, how: str) -> None:
     (finding,) = [each for each in ex.evaluate(table).findings if each.check == "answers-do-not-repeat"]
     assert finding.evidence["events"] == sum(apart)
     assert finding.severity == "error"
-
-
-class Depends(Weighted):
-    """From the thirteenth call on its answers depend on how many there are."""
-
-    def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> Any:
-        answers = super().predict(subgraph, target, masks)
-        return answers + (len(masks) if self.calls > 12 else 0) * np.array([0.1, 0])
-
-
-class OneMore(Weighted):
-    """What it answers when it is asked alone: two calls for each event before the seventh."""
-
-    def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> Any:
-        return super().predict(subgraph, target, masks) + (1 if self.calls > 12 else 0) * np.array([0.1, 0])
-
-
-def test_a_model_that_starts_to_depend_on_its_batch_is_asked_mask_by_mask() -> None:
-
-    found, expected = (ex.collect(each(0), random_explanations(0, 20)) for each in (Depends, OneMore))
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one.outputs, other.outputs)
-
-
-# ------------------------------------------------------------------------------------- adding
 
 
 def values(table: Any, explainer: str) -> dict[str, float]:
@@ -217,5 +189,5 @@ def test_other_importances_under_the_same_name_are_refused(tmp_path: Path) -> No
     said, path = random_explanations(5, 3), tmp_path / "run.jsonl"
     ex.collect(Weighted(5), said, path=path)
     other = [ex.Explanation(one.context, one.importance + np.arange(len(one.importance)), "one") for one in said]
-    with pytest.raises(InputError, match="with a different subgraph, target, truth or importance"):
+    with pytest.raises(InputError, match="has another importance by 'one' already"):
         ex.collect(Weighted(5), other, path=path)

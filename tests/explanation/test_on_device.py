@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.explanation.pyg_like import Data
 
 from graphgauge.core.errors import InputError
 from graphgauge.explanation import Context, Explanation, PyGModel, Subgraph, evaluate, from_pyg
@@ -64,17 +65,6 @@ class Typed(Module):
         (source, _, sink), ends = next(iter(edge_index.items()))
         rows = x[sink]
         return (rows + torch.zeros_like(rows).index_add_(0, ends[1], x[source][ends[0]])) @ self.weight
-
-
-class Data(dict):  # type: ignore[type-arg]
-    """As torch_geometric's data and explanations: a mapping with attributes, some of them of types."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name in self:
-            return self[name]
-        if name == "num_nodes":
-            return len(self["x"])
-        raise AttributeError(name)
 
 
 def told(found: Any) -> Any:

@@ -48,20 +48,6 @@ def records_of(table: ex.AnswerTable, folder: Path) -> list[Any]:
     return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
 
 
-def test_a_line_holds_subgraph_masks_and_answers(tmp_path: Path) -> None:
-    head, first, *_ = records_of(table_of(3), tmp_path)
-    assert head["schema"] == "graphgauge/explanation/3"
-    assert set(first) >= {"event", "target", "subgraph", "explanations", "masks", "outputs", "truth"}
-    assert len(first["masks"]) == len(first["outputs"])
-
-
-def test_a_table_is_also_made_of_the_dictionaries_of_its_lines(tmp_path: Path) -> None:
-    table = table_of(3)
-    assert_same(ex.AnswerTable.of(records_of(table, tmp_path)), table)
-    found = ex.evaluate(records_of(table, tmp_path), explainer="one")
-    assert found.to_flat() == ex.evaluate(table, explainer="one").to_flat()
-
-
 def test_targets_and_ids_of_every_kind_survive(tmp_path: Path) -> None:
     subgraph = ex.Subgraph([[0, 1], [1, 2]], nodes=["a", "é", "c"], times=np.array([10**18, 10**18 + 1]))
     targets = [None, 3, "node", [1, 2.5], {"src": 1, "dst": [2, 3]}, np.array([1, 2])]
@@ -90,15 +76,6 @@ def test_explanations_come_back(tmp_path: Path) -> None:
     assert same[0] == same[1]
 
 
-def test_the_explanations_of_a_table_can_be_asked_again(tmp_path: Path) -> None:
-    table = table_of(3, path=tmp_path / "run.jsonl")
-    again = ex.collect(Weighted(3), ex.read_explanations(tmp_path / "run.jsonl"))
-    assert_same(again, table)
-
-
-# ------------------------------------------------------------------------------------------- hostile files
-
-
 def lines(tmp_path: Path) -> list[Any]:
     return records_of(table_of(3), tmp_path)
 
@@ -118,30 +95,20 @@ def changed(record: dict[str, Any], place: tuple[Any, ...], value: Any) -> None:
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (("masks",), ["zz"], "masks: expected hexadecimal"),
-        (("masks",), ["00" * 40], "bytes per mask"),
+        (("masks",), ["zz"], "masks: cannot be read"),
         (("masks",), 3, r"Expected `array`, got `int` - at `\$.masks`"),
         (("masks",), [], "outputs: shape"),
-        (("outputs",), [[1, 2]], "outputs: shape"),
         (("outputs",), [["a"]], r"at `\$.outputs\[0\]\[0\]`"),
         (("outputs",), [[1.0], [1.0, 2.0]], "outputs"),
-        (("outputs",), None, r"at `\$.outputs`"),
         (("subgraph",), None, r"at `\$.subgraph`"),
         (("subgraph", "edge_index"), [[0], [10**9]], "there is no node 1000000000"),
-        (("subgraph", "edge_index"), [[0], [-1]], "there is no node -1|bytes per mask"),
-        (("subgraph", "edge_index"), "__import__('os')", "edge_index"),
-        (("subgraph", "edge_index"), [[0, 1], [2]], "edge_index: expected sources and targets"),
+        (("subgraph", "edge_index"), [[0, 1], [2]], "edge_index: cannot be read"),
         (("subgraph", "candidates"), [0, -1], "there is no edge -1"),
-        (("explanations", 0, "importance"), ["x"], "importance"),
         (("explanations", 0, "importance"), [1], "importance"),
-        (("explanations", 0, "explainer"), 5, "explainer"),
-        (("explanations", 0, "seed"), "1", "seed"),
         (("explanations", 0, "model"), "os:system", "unknown field `model`"),
         (("explanations",), {}, r"Expected `array`, got `object` - at `\$.explanations`"),
         (("event",), None, r"at `\$.event`"),
-        (("event",), [1], r"at `\$.event`"),
         (("truth",), [999], "truth: expected candidate numbers"),
-        (("label",), "yes", "label"),
         (("apart",), "far", "apart"),
     ],
 )
@@ -160,15 +127,11 @@ def test_damaged_lines_are_one_error_that_says_where(
     [
         (("schema",), "other/1"),
         (("settings",), None),
-        (("settings", "levels"), ["a"]),
         (("settings", "levels"), [5]),
         (("settings", "model_output"), "votes"),
         (("settings", "acc_points"), 10**400),
-        (("settings", "acc_points"), 10**9),
-        (("settings", "acc_cap"), None),
         (("settings", "unknown"), 1),
         (("settings", "asked"), ["everything"]),
-        (("settings", "random"), -3),
         (("settings", "random"), 10**9),
     ],
 )
@@ -205,7 +168,7 @@ def test_an_event_that_stands_twice(tmp_path: Path) -> None:
     assert_same(ex.read_table(written(tmp_path, [*records, records[1]])), table_of(3))
     other = json.loads(json.dumps(records[1]))
     other["outputs"][0][0] += 1
-    with pytest.raises(InputError, match="follows again with other"):
+    with pytest.raises(InputError, match="has another answer to a mask already"):
         ex.read_table(written(tmp_path, [*records, other]))
 
 
@@ -230,7 +193,7 @@ def test_tables_lacking_masks_say_what_to_collect(tmp_path: Path) -> None:
     records = lines(tmp_path)
     records[1]["masks"], records[1]["outputs"] = records[1]["masks"][2:], records[1]["outputs"][2:]
     with pytest.raises(InputError, match="has no mask for the whole or the empty graph"):
-        ex.evaluate(ex.AnswerTable.of(records), explainer="one")
+        ex.evaluate(ex.read_table(written(tmp_path, records)), explainer="one")
 
 
 @pytest.mark.parametrize("truth", ["x", {}, [None], [[[0]]], [[0], 1], [[-1]], ["0"], [0.5], [10**40], [-1], True])
@@ -238,14 +201,14 @@ def test_a_truth_is_a_list_of_candidates(tmp_path: Path, truth: Any) -> None:
     records = lines(tmp_path)
     records[2]["truth"] = truth
     with pytest.raises(InputError, match=r"truth: expected candidate numbers|at `\$.truth|out of range"):
-        ex.AnswerTable.of(records)
+        ex.read_table(written(tmp_path, records))
 
 
 def test_nan_does_not_come_in_through_a_file(tmp_path: Path) -> None:
     records = lines(tmp_path)
     records[2]["explanations"][0]["importance"][0] = None
     with pytest.raises(InputError, match="line 3, importance: 1 of"):
-        ex.AnswerTable.of(records)
+        ex.read_table(written(tmp_path, records))
 
 
 def test_many_accepted_explanations_of_many_candidates_are_refused(tmp_path: Path) -> None:
@@ -279,26 +242,6 @@ def test_masks_without_end_are_refused() -> None:
         cuts(subgraph, np.broadcast_to(np.arange(edges), (400, edges)), settings, 0)
 
 
-def test_an_explainer_speaks_once_of_an_event(tmp_path: Path) -> None:
-    records = lines(tmp_path)
-    records[2]["explanations"].append(records[2]["explanations"][0])
-    with pytest.raises(InputError, match="line 3, explanations: event 'e1' is explained twice by 'one', seed None"):
-        ex.AnswerTable.of(records)
-
-
-def test_empty_lines_count_as_lines(tmp_path: Path) -> None:
-    records = lines(tmp_path)
-    records[2]["masks"] = 3
-    path = tmp_path / "gaps.jsonl"
-    path.write_text("\n".join(f"\n{json.dumps(record)}\n" for record in records))
-    with pytest.raises(InputError, match=r"gaps\.jsonl, line 8: .*masks"):
-        ex.read_table(path)
-    records[2]["event"] = None
-    path.write_text("\n".join(f"\n{json.dumps(record)}\n" for record in records))
-    with pytest.raises(InputError, match=r"gaps\.jsonl, line 8: .*event"):
-        ex.read_explanations(path)
-
-
 def test_explanations_that_are_not_whole_are_refused(tmp_path: Path) -> None:
     """A table of answers can be completed; of explanations nobody would notice that some are missing."""
     path = tmp_path / "run.jsonl"
@@ -321,28 +264,17 @@ def test_what_is_no_path_and_no_file(tmp_path: Path) -> None:
         ex.read_table(tmp_path / "folder.jsonl")
 
 
-@pytest.mark.parametrize("changed", ["explainer", "importance", "target", "answers"])
+@pytest.mark.parametrize("changed", ["importance", "target", "answers"])
 def test_two_tables_in_one_file_are_refused(tmp_path: Path, changed: str) -> None:
     context = ex.Context(ex.Subgraph([[0, 1, 2], [1, 2, 3]]), target=1, event=0)
     other = ex.Context(context.subgraph, target=2 if changed == "target" else 1, event=0)
     importance = [1.0, 2.0, 4.0] if changed == "importance" else [3.0, 2.0, 1.0]
-    name = "two" if changed == "explainer" else "one"
     ex.collect(Weighted(0), [ex.Explanation(context, [3.0, 2.0, 1.0], "one")]).save(tmp_path / "a.jsonl")
-    ex.collect(Weighted(changed == "answers"), [ex.Explanation(other, importance, name)]).save(tmp_path / "b.jsonl")
+    ex.collect(Weighted(changed == "answers"), [ex.Explanation(other, importance, "one")]).save(tmp_path / "b.jsonl")
     both = tmp_path / "both.jsonl"
     both.write_bytes((tmp_path / "a.jsonl").read_bytes() + (tmp_path / "b.jsonl").read_bytes())
-    with pytest.raises(InputError, match=r"both.jsonl, line 4: event 0 follows again with other"):
+    with pytest.raises(InputError, match=r"both.jsonl, line 4, event 0.*has (another|two different)"):
         ex.read_table(both)
-
-
-def test_explanations_of_a_table_that_was_added_to(tmp_path: Path) -> None:
-    said, path = random_explanations(0), tmp_path / "answers.jsonl"
-    ex.collect(Weighted(0), said, sparsity_levels=[0.2], path=path)
-    ex.collect(Weighted(0), said, sparsity_levels=[0.2, 0.5], path=path)
-    found = ex.read_explanations(path)
-    assert [one.context.event for one in found] == [one.context.event for one in said]
-    again = ex.collect(Weighted(0), found, sparsity_levels=[0.2, 0.5])
-    np.testing.assert_equal(ex.evaluate(again).to_flat(), ex.evaluate(ex.read_table(path)).to_flat())
 
 
 def test_masks_and_events_are_listed_once(tmp_path: Path) -> None:
@@ -351,6 +283,6 @@ def test_masks_and_events_are_listed_once(tmp_path: Path) -> None:
     head, first, *_ = records = records_of(ex.collect(Weighted(0), said), tmp_path)
     forged = {**first, "masks": [first["masks"][0], *first["masks"]], "outputs": [[9.0, 0.0], *first["outputs"]]}
     with pytest.raises(InputError, match="line 2, masks: a mask is listed twice"):
-        ex.evaluate([head, forged])
+        ex.read_table(written(tmp_path, [head, forged]))
     with pytest.raises(InputError, match=r"twice|once as a number and once as text"):
-        ex.evaluate([*records, {**first, "event": str(first["event"])}])
+        ex.read_table(written(tmp_path, [*records, {**first, "event": str(first["event"])}]))

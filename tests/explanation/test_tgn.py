@@ -243,5 +243,5 @@ def test_large_ids_are_not_rounded() -> None:
         assert ex.reaching_events(src, dst, [1, 2], [big], 3).tolist() == [0]
     top = np.array([2**64 - 1], np.uint64)
     assert ex.reaching_events(top, [1], [1], top, 3).tolist() == [0]
-    with pytest.raises(InputError, match="negative"):
-        ex.reaching_events(top, [-1], [1], top, 3)
+    assert ex.reaching_events(top, [-1], [1], [-1], 3).tolist() == [0]
+    assert ex.reaching_events(top, [5], [1], [-1], 3).tolist() == []

@@ -1,8 +1,7 @@
 """Explanations of graph models: do they name the edges that the model used?"""
 
 from graphgauge.explanation.ask import collect
-from graphgauge.explanation.compare import compare
-from graphgauge.explanation.evaluate import evaluate
+from graphgauge.explanation.evaluate import compare, evaluate
 from graphgauge.explanation.greedy import greedy
 from graphgauge.explanation.inputs import Context, Explanation, Model, Subgraph
 from graphgauge.explanation.pyg import explain_pyg, from_pyg, pyg_metrics

@@ -10,27 +10,34 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric, refuse_nan
+from graphgauge.core.disk import UnwritableError, read_bytes
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy, whole_number
-from graphgauge.core.types import Floats, Ints, Mask
+from graphgauge.core.types import Floats, Mask
 from graphgauge.explanation.declared import Wanted, wanted_by
-from graphgauge.explanation.events import Event, answer_rows, checked_outputs, grouped, probabilities
-from graphgauge.explanation.inputs import Explanation, Model, Subgraph, users_code
-from graphgauge.explanation.masks import (
-    LEVELS,
-    MODEL_OUTPUT,
-    Settings,
-    cuts,
-    distinct_masks,
-    numbers_of,
-    packed,
-    random_places,
-    rankings,
-    shares_of,
-    unit_importance,
-    whole_and_empty,
+from graphgauge.explanation.events import (
+    Event,
+    EventId,
+    answer_rows,
+    checked_outputs,
+    grouped,
+    joined,
+    located,
+    probabilities,
 )
-from graphgauge.explanation.table import AnswerTable, Journal
+from graphgauge.explanation.inputs import Explanation, Model, Subgraph
+from graphgauge.explanation.masks import LEVELS, MODEL_OUTPUT, Settings, needed_masks, numbers_of, shares_of
+from graphgauge.explanation.table import (
+    TABLE,
+    AnswerTable,
+    event_line,
+    header_line,
+    note_line,
+    path_of,
+    read_part,
+    write_lines,
+)
+from graphgauge.io.code import own_code
 
 Stages = Callable[[str, int, int], None]
 # Largest difference between the probabilities of one mask alone and in a batch.
@@ -164,7 +171,7 @@ def collect(
     asking = _Asking(asked, settings, size, nan, journal.held.values())
     for done, event in enumerate(events, 1):
         joined = journal.joined(event)
-        masks = asking.missing(joined)
+        masks = needed_masks(event.subgraph, joined.explanations, settings, event.id, joined.row_of)
         answered = asking.answered(joined, masks) if len(masks) else joined
         if answered is not None:
             journal.add(answered)
@@ -203,12 +210,6 @@ def _without_nan(events: list[Event], nan: str) -> tuple[list[Event], int]:
     return whole, sum(len(event.explanations) for event in events) - sum(map(len, kept))
 
 
-def all_ranks(event: Event, settings: Settings) -> Ints:
-    """(orders, units) all rankings of an event that masks are cut of: of its explanations, and random ones."""
-    own = [rankings(each, unit_importance(each, settings.by), settings) for each in event.explanations]
-    return np.concatenate([*own, random_places(event.subgraph, event.id, settings.seed, "random", settings.random)])
-
-
 class _Asking:
     """Sends masks in batches, or one by one if the model's answers depend on the rest of the batch."""
 
@@ -218,13 +219,6 @@ class _Asking:
         self._alone = isinstance(model, MaskedCalls)
         self._classes = next((event.outputs.shape[1] for event in held if len(event.outputs)), None)
         self.omitted = 0
-
-    def missing(self, event: Event) -> Mask:
-        """The masks that an event needs and that have no answer: the whole graph comes first, the empty one second."""
-        if not self._settings.asked:
-            return np.zeros((0, len(event.subgraph)), bool)
-        needed = cuts(event.subgraph, all_ranks(event, self._settings), self._settings, event.id).masks
-        return distinct_masks([whole_and_empty(event.subgraph), needed], packed(event.masks))
 
     def answered(self, event: Event, masks: Mask) -> Event | None:
         """The event with the answers to these masks, too; None if some are NaN and are to be left out."""
@@ -252,7 +246,7 @@ class _Asking:
 
     def _predicted(self, event: Event, masks: Mask) -> Floats:
         context = event.context
-        with users_code(f"event {event.id!r:.80}, model {self._method}"):
+        with own_code(f"event {event.id!r:.80}, model {self._method}"):
             # A copy, because a model may write into its inputs.
             answer = self._model.predict(context.subgraph, context.target, masks.copy())
             where = f"{self._method}, answers of the model, event {event.id!r:.80}"
@@ -272,7 +266,7 @@ def as_model(model: Any) -> Any:
     """The model in the form that `collect` calls: unchanged, or wrapped in an adapter."""
     if isinstance(model, type):
         raise InputError(f"{model.__name__} is a class", where="model", fix="Pass an instance of it.")
-    with users_code(f"model {type(model).__name__}"):  # checking for a property calls it
+    with own_code(f"model {type(model).__name__}"):  # checking for a property calls it
         if isinstance(model, Model):
             return model
         if callable(getattr(model, "predict_proba_with_mask", None)):
@@ -291,7 +285,7 @@ def output_of(model: Any, stated: str | None, as_logit: bool | None = None) -> s
         if stated not in (None, said):
             raise OptionError(f"model_output={stated!r}, but result_as_logit={as_logit}", fix="Give one of them.")
         stated = said
-    with users_code(f"{type(model).__name__}.model_output"):
+    with own_code(f"{type(model).__name__}.model_output"):
         own = getattr(model, "model_output", None)
     if stated is None and own is None:
         fix = 'Pass model_output="logit" or "probability".'
@@ -303,7 +297,7 @@ def output_of(model: Any, stated: str | None, as_logit: bool | None = None) -> s
 
 def _masking(model: Any) -> str | None:
     """What a model does with masked parts, if it says so: `remove`, `weight`, or words of its own."""
-    with users_code(f"{type(model).__name__}.masking"):
+    with own_code(f"{type(model).__name__}.masking"):
         own = getattr(model, "masking", None)
     return own if isinstance(own, str) else None
 
@@ -331,3 +325,83 @@ class MaskedCalls:
         array = as_numeric(answer, f"{self.method}, answers of the model")
         # There is one mask, so a leading axis of length one is the batch axis, not the classes.
         return array[0] if array.ndim == 2 and len(array) == 1 else array.reshape(-1) if array.ndim == 0 else array
+
+
+# ---- adding to a file
+
+
+class Journal:
+    """The events that are answered already, by id; with a path, those of the file, to which finished ones are added."""
+
+    def __init__(self, path: str | Path | None, settings: Settings, table: AnswerTable | None = None) -> None:
+        self._path = None if path is None else path_of(path, TABLE)
+        self._settings, self._headed = settings, False
+        self.held: dict[EventId, Event] = {}
+        self.notes: list[str] = []
+        self._filed: dict[EventId, Any] = {}
+        if table is not None:
+            self._take(table, "table")
+        if self._path is not None and self._path.is_file() and self._path.stat().st_size > 0:
+            self._resume(self._path)
+
+    def joined(self, event: Event) -> Event:
+        """The event with what is held of it; another question or importance under the same names is an error."""
+        if event.id not in self.held:
+            return event
+        with located("table" if self._path is None else str(self._path)):
+            return joined(self.held[event.id], event)
+
+    def add(self, event: Event) -> None:
+        """Keep an event, and append it if the file does not have all of it."""
+        self.held[event.id] = event
+        if self._path is not None and self._filed.get(event.id) != _content(event):
+            self._write(event_line(event))
+            self._filed[event.id] = _content(event)
+
+    def note(self, note: str) -> None:
+        """Keep what is to say about all, once."""
+        if note not in self.notes:
+            self.notes.append(note)
+            self._write(note_line(note))
+
+    def close(self) -> None:
+        """A table without events still has a header."""
+        self._write(b"")
+
+    def _write(self, line: bytes) -> None:
+        if self._path is None:
+            return
+        head = b"" if self._headed else header_line(self._settings)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            # One write per event: an interruption leaves at most one incomplete line.
+            with self._path.open("ab") as stream:
+                stream.write(head + line)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise UnwritableError(f"cannot be written ({reason})", where=str(self._path)) from None
+        self._headed = True
+
+    def _resume(self, path: Path) -> None:
+        """Take what the file has, and make it end with a complete line."""
+        table, complete = read_part(path)
+        self._take(table, str(path))
+        content = read_bytes(path)
+        if not content.endswith(b"\n"):
+            write_lines([content + b"\n" if complete else content[: content.rfind(b"\n") + 1]], path)
+        self._headed = table.settings == self._settings
+        self._filed = {event.id: _content(event) for event in table}
+
+    def _take(self, table: AnswerTable, where: str) -> None:
+        """Start from the answers of a table, if these settings ask for all of its masks."""
+        if not self._settings.extends(table.settings):
+            what = f"was collected with different settings: {', '.join(self._settings.differing(table.settings))}"
+            fix = "Collect into another file; levels can be added, but not left out."
+            raise InputError(what, where=where, fix=fix)
+        self.held |= {event.id: event for event in table}
+        self.notes += [note for note in table.notes if note not in self.notes]
+
+
+def _content(event: Event) -> tuple[Any, ...]:
+    """How much of an event a line has."""
+    return len(event.masks), len(event.explanations), event.context.label, event.context.truth is None

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from graphgauge import _core
 from graphgauge.core.finding import check
 from graphgauge.core.metric import Metric
 from graphgauge.core.types import Floats
 from graphgauge.explanation.ask import INVARIANT
 from graphgauge.explanation.fidelity import fidelity_drop_signed, fidelity_keep_signed
 from graphgauge.explanation.sample import Sample
-from graphgauge.stats.errors import sample_std
+from graphgauge.stats.shift import of_pairs
 
 Evidence = Mapping[str, Any]
 # From this share of tied cuts, the order of ties matters.
@@ -74,7 +73,7 @@ def _cuts(answers: Sample, place: int) -> Iterator[bool]:
 )
 def probabilities_as_logits(answers: Sample) -> Evidence | None:
     """Answers that are declared as logits look like probabilities."""
-    if answers.answers is None or not len(answers) or answers.settings.model_output != "logit":
+    if not len(answers.answers.outputs) or answers.settings.model_output != "logit":
         return None
     outputs = answers.answers.outputs
     several = outputs.shape[1] > 1
@@ -92,7 +91,7 @@ def probabilities_as_logits(answers: Sample) -> Evidence | None:
 )
 def model_ignores_edges(answers: Sample) -> Evidence | None:
     """In most events the model's answer does not depend on the edges."""
-    if answers.answers is None:
+    if not len(answers.answers.outputs):
         return None
     with_units = np.flatnonzero(answers.units > 0)
     ends = np.cumsum([len(event.masks) for event in answers.events])
@@ -111,10 +110,8 @@ def model_ignores_edges(answers: Sample) -> Evidence | None:
 )
 def random_not_beaten(answers: Sample) -> Evidence | None:
     """The explainer is not better than random orders of the same edges, event by event."""
-    drop, keep = _against_random(answers, 1)
-    if drop is None or keep is None or min(drop.p, keep.p) < _ALPHA / 2:
-        return None
-    return _evidence(drop, keep)
+    found = _against_random(answers, 1)
+    return None if found is None or min(found["drop_p"], found["keep_p"]) < _ALPHA / 2 else found
 
 
 @check(
@@ -128,47 +125,29 @@ def random_not_beaten(answers: Sample) -> Evidence | None:
 )
 def inverted_explanation(answers: Sample) -> Evidence | None:
     """The explainer is worse than random orders of the same edges, dropped and kept, event by event."""
-    drop, keep = _against_random(answers, -1)
-    if drop is None or keep is None or max(drop.p, keep.p) >= _INVERTED:
-        return None
-    return _evidence(drop, keep)
+    found = _against_random(answers, -1)
+    return None if found is None or max(found["drop_p"], found["keep_p"]) >= _INVERTED else found
 
 
-class _Paired(NamedTuple):
-    """Means of the explainer and of random orders, a one-sided paired t-test's p-value, and the number of events."""
+def _against_random(answers: Sample, side: int) -> dict[str, float] | None:
+    """Means over events of both changes with their sign, also of random orders, and one-sided p-values of the pairs.
 
-    own: float
-    blind: float
-    p: float
-    events: int
-
-
-def _evidence(drop: _Paired, keep: _Paired) -> Evidence:
-    found: dict[str, float] = {"events": drop.events}
-    for name, test in (("drop", drop), ("keep", keep)):
-        found |= {name: test.own, f"{name}_random": test.blind, f"{name}_p": test.p}
-    return found
-
-
-def _against_random(answers: Sample, side: int) -> tuple[_Paired | None, _Paired | None]:
-    """Both fidelities with their sign; `side` 1 tests whether the explainer is better, −1 whether it is worse."""
+    `side` 1 tests whether the explainer is better, −1 whether it is worse. None if there is nothing to compare.
+    """
     if not {"drop", "keep"} <= {*answers.rows}:
-        return None, None
-    return _paired(answers, fidelity_drop_signed, side), _paired(answers, fidelity_keep_signed, -side)
-
-
-def _paired(answers: Sample, fidelity: Metric, sign: int) -> _Paired | None:
-    own, blind = (_over_levels(sample, fidelity) for sample in (answers, answers.random))
-    gains = sign * (own - blind)
-    known = np.isfinite(gains)
-    n = int(known.sum())
-    if n < 2 or not gains[known].any():
         return None
-    error = sample_std(gains[known]) / np.sqrt(n)
-    mean = float(gains[known].mean())
-    tail = _core.student_tail(abs(mean) / error, n - 1) if error > 0 else 0.0
-    p = float(tail if mean > 0 else 1 - tail) if error > 0 else float(mean <= 0)
-    return _Paired(float(own[known].mean()), float(blind[known].mean()), p, n)
+    found: dict[str, float] = {}
+    for name, metric, sign in (("drop", fidelity_drop_signed, side), ("keep", fidelity_keep_signed, -side)):
+        own, blind = (_over_levels(sample, metric) for sample in (answers, answers.random))
+        known = np.isfinite(own - blind)
+        gains = sign * (own - blind)[known]
+        if len(gains) < 2 or not gains.any():
+            return None
+        test = of_pairs(gains, _ALPHA)
+        p = test.p_value / 2 if test.difference > 0 else 1 - test.p_value / 2
+        found |= {"events": len(gains), f"{name}_p": p}
+        found |= {name: float(own[known].mean()), f"{name}_random": float(blind[known].mean())}
+    return found
 
 
 def _over_levels(sample: Sample, fidelity: Metric) -> Floats:

@@ -114,7 +114,7 @@ def wanted_by(metrics: str | Sequence[Any] | None) -> Wanted:
         if name == DEFAULT:
             kinds, every = kinds | {*HEADLINES}, True
             continue
-        entry, params = (name, dict(name.params)) if isinstance(name, Metric) else found(name)
+        entry, params = (name, dict(name.params)) if isinstance(name, Metric) else metric_of(name)
         is_open = isinstance(name, Metric) or name in (entry.key, entry.name)
         kinds |= {*MASKS.get(entry.name, HEADLINES if "answers" in entry.needs else ())}
         every = every or (is_open and "level" in params) or entry.name in CURVES
@@ -125,7 +125,7 @@ def wanted_by(metrics: str | Sequence[Any] | None) -> Wanted:
     return Wanted(asked, None if every or not levels else shares, numbers)
 
 
-def found(name: Any) -> tuple[Metric, dict[str, Any]]:
+def metric_of(name: Any) -> tuple[Metric, dict[str, Any]]:
     """The metric of a name; names of other libraries are answered with what they are here."""
     stem = str(name).partition("@")[0]
     if stem in _FOREIGN:

@@ -1,4 +1,4 @@
-"""`evaluate`: from a table of answers to results.
+"""`evaluate` and `compare`: from a table of answers to results, and which explainer is better event by event.
 
 model, explanations ── ask.collect ──▶ table ── sample.sample_of ──▶ Sample ── loop.measure ──▶ results
                                                    │ ── against the random explainer ──▶ a verdict for each
@@ -8,7 +8,6 @@ model, explanations ── ask.collect ──▶ table ── sample.sample_of �
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,21 +18,24 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grid import Grid
 from graphgauge.core.items import Items
 from graphgauge.core.loop import Measured, broken_down, measure
-from graphgauge.core.metric import Metric
+from graphgauge.core.metric import Metric, NoChance
 from graphgauge.core.options import confidence_level, nan_policy, whole_number
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.registry import DEFAULT, Chosen, select
 from graphgauge.core.result import Result
 from graphgauge.core.types import Floats
-from graphgauge.explanation.ask import Stages, collect
-from graphgauge.explanation.conventions import refuse_joined, under
-from graphgauge.explanation.declared import COMPARED, estimated, found
+from graphgauge.explanation.ask import collect
+from graphgauge.explanation.conventions import TOLD, conventions_of, refuse_joined, under
+from graphgauge.explanation.declared import COMPARED, estimated, metric_of
 from graphgauge.explanation.figure import curves
-from graphgauge.explanation.inputs import Explanation, users_code
-from graphgauge.explanation.masks import Settings, numbers_of, shares_of
+from graphgauge.explanation.inputs import Explanation
+from graphgauge.explanation.masks import RANDOM, Settings
 from graphgauge.explanation.sample import NEEDS, Rules, Sample, sample_of, samples_by_need
-from graphgauge.explanation.table import AnswerTable
+from graphgauge.explanation.table import AnswerTable, chosen_of
+from graphgauge.io.code import own_code
 from graphgauge.protocols import under_protocols
+from graphgauge.stats.comparison import compare as compare_runs
+from graphgauge.stats.outcome import Comparison
 from graphgauge.stats.ranks import alpha_of
 from graphgauge.stats.shift import Shift, of_pairs
 from graphgauge.stats.text import p_text
@@ -60,20 +62,11 @@ def evaluate(
     sparsity_levels: Any = None,
     topk: Any = None,
     model_output: str | None = None,
-    result_as_logit: bool | None = None,
     by: str | None = None,
-    normalize: str | None = None,
     ties: str | None = None,
     random: int | None = None,
-    acc_cap: float | None = None,
-    acc_points: int | None = None,
-    robust_drop: float | None = None,
-    robust_keep: float | None = None,
-    robust_samples: int | None = None,
-    batch_edges: int | None = None,
     seed: int = 0,
-    path: str | Path | None = None,
-    progress: Stages | None = None,
+    **asking: Any,
 ) -> Evaluation:
     """Measure whether explanations name the edges that the model used, next to the chance level.
 
@@ -86,7 +79,7 @@ def evaluate(
     explanations
         With a model: what it is asked about.
     explainer
-        The explainer to evaluate, if there are several.
+        The explainer to evaluate, if there are several; `"random explainer"` is one of them.
     metrics
         Keys of metrics, or `"all"`; `fidelity_drop` means all collected levels, `fidelity_drop@0.1` one. By default
         `necessity_auc`, `sufficiency_auc` and `acc_auc`, `truth_auc` with a truth, and `cohesiveness@0.2` with times.
@@ -107,10 +100,8 @@ def evaluate(
     protocol
         `"time_to_explain"` or `"time_to_explain_reference"`: the original protocol as its library computes it, or as
         its document defines it.
-    sparsity_levels, topk, model_output, result_as_logit, by, normalize, ties, random, acc_cap, acc_points
-        Options of `collect`, which has their defaults. A table was collected with its own.
-    robust_drop, robust_keep, robust_samples, batch_edges, seed, path, progress
-        The same.
+    sparsity_levels, topk, model_output, by, ties, random, seed, **asking
+        Options of `collect`, which has their defaults; it has more, such as `path`. A table was collected with its own.
 
     Returns
     -------
@@ -139,53 +130,151 @@ def evaluate(
     """
     level, rules = confidence_level(confidence), Rules(score, label_threshold, delta_t)
     nan_policy(nan)
-    options = {
+    asking |= {
         "sparsity_levels": sparsity_levels,
         "topk": topk,
         "model_output": model_output,
-        "result_as_logit": result_as_logit,
         "by": by,
-        "normalize": normalize,
         "ties": ties,
         "random": random,
-        "acc_cap": acc_cap,
-        "acc_points": acc_points,
-        "robust_drop": robust_drop,
-        "robust_keep": robust_keep,
-        "robust_samples": robust_samples,
-        "batch_edges": batch_edges,
         "seed": whole_number("seed", seed) or None,
-        "path": path,
-        "progress": progress,
     }
-    options = {name: value for name, value in options.items() if value is not None}
+    asking = {name: value for name, value in asking.items() if value is not None}
     _refuse_unknown(metrics)
     if explanations is None:
         answers = as_table(table)
-        _refuse_other(answers, options)
+        _refuse_other(answers, asking)
     else:
         said = [explanations] if isinstance(explanations, Explanation) else list(explanations)
-        _chosen_early(said, explainer)
-        answers = collect(table, said, metrics=metrics, nan=nan, **options)
-    who = answers.chosen(explainer)
+        chosen_of((each.explainer for each in said if isinstance(each, Explanation)), explainer)
+        answers = collect(table, said, metrics=metrics, nan=nan, **asking)
+    who = chosen_of(answers.explainers, explainer)
     sample = sample_of(answers, who, rules)
     refuse_joined(sample, protocol)
-    conventions = _conventions(answers, rules, nan, protocol)
-    usual = _conventions(AnswerTable(Settings(), ()), Rules(), "raise", None)
-    samples, measured, chosen = measured_by(sample, metrics, level, conventions, protocol)
-    labels, keyed = _labels(groups, sample), dict(_keyed(chosen))
+    conventions = conventions_of(answers, rules, nan, protocol)
+    usual = conventions_of(AnswerTable(Settings(), ()), Rules(), "raise", None)
+    samples = samples_by_need(sample)
+    listed, named = _selected(metrics, samples, sample)
+    chosen = [(under(metric, protocol), params) for metric, params in listed]
+    measured = measure(chosen, samples, named=named, confidence=level, conventions=conventions)
+    keyed = dict(_keyed(chosen))
+
+    def by_group(axis: str, labels: Sequence[Any]) -> Grid:
+        """Every metric for each group of events, with its interval."""
+        known, place = np.unique(np.array([str(each) for each in labels], np.str_), return_inverse=True)
+        parts = {name: each.grouped(place, len(known)) for name, each in samples.items()}
+        n = np.bincount(place, minlength=len(known))
+        return broken_down(axis, known, n, chosen, parts, confidence=level, skipped=measured.skipped)
+
     return Evaluation(
         "explanation",
         [_against_random(result, sample, keyed, level) for result in measured.results],
-        conventions={name: text for name, text in conventions.items() if name in _TOLD or text != usual.get(name)},
+        conventions={name: text for name, text in conventions.items() if name in TOLD or text != usual.get(name)},
         options={"explainer": who, "levels": [str(each) for each in answers.settings.grid], "confidence": level},
-        breakdowns={
-            axis: _broken_down(axis, names, chosen, samples, measured, level) for axis, names in labels.items()
-        },
+        breakdowns={axis: by_group(axis, labels) for axis, labels in _labels(groups, sample).items()},
         skipped=measured.skipped,
         materials={"answers": sample},
-        per_item=items_of(sample, measured),
+        per_item=_items_of(sample, measured),
         drawings=lambda: {"curves": curves(sample, level)} if {"drop", "keep"} <= {*sample.rows} else {},
+    )
+
+
+def compare(
+    table: Any,
+    metric: str = "necessity_auc",
+    *,
+    baseline: str | None = None,
+    explainers: Sequence[str] | str | None = None,
+    random: bool = True,
+    margin: float | None = None,
+    metrics_compared: int = 1,
+    confidence: float = 0.95,
+    **options: Any,
+) -> Comparison:
+    """Which explainer is better, event by event: tests of paired differences with Holm's correction.
+
+    All pairs of explainers, or each against a baseline, over the events for which all of them have a value: the values
+    of single events that `evaluate` has. The random explainer is one of them, unless `random` is false:
+    `baseline="random explainer"` compares each with it.
+
+    Parameters
+    ----------
+    table
+        The result of `collect` or `read_table`; or explanations, for a metric that needs no model.
+    metric
+        Key of the metric. An explainer that names edges against the answer changes it as much as one that names edges
+        for it: prefer one with a sign, such as `fidelity_drop.signed@0.1`, to the size of a change.
+    baseline
+        The explainer that the others are compared with.
+    explainers
+        Compare only these.
+    random
+        Whether the random explainer is one of them.
+    margin, metrics_compared, confidence
+        As in `stats.compare`.
+    **options
+        As in `evaluate`: `score`, `label_threshold`, `delta_t`, `protocol`.
+
+    Returns
+    -------
+    Comparison
+        Standings, pairs with difference, interval, p and effect size, and a conclusion in one sentence.
+
+    Raises
+    ------
+    InputError
+        If the explainers have fewer than two events in common.
+
+    Examples
+    --------
+    >>> from graphgauge import explanation
+    >>> class Sum:
+    ...     model_output = "probability"
+    ...     def predict(self, subgraph, target, masks):
+    ...         return 0.1 + 0.2 * masks[:, 0] + 0.1 * masks.sum(1)
+    >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]])
+    >>> found = [
+    ...     explanation.Explanation(explanation.Context(graph, event=event), weights, explainer=name)
+    ...     for event in range(8)
+    ...     for name, weights in (("right", [3, 2, 1]), ("wrong", [1, 2, 3]))
+    ... ]
+    >>> table = explanation.collect(Sum(), found, sparsity_levels=[0.3], random=0)
+    >>> test = explanation.compare(table, "fidelity_drop@0.3", random=False)
+    >>> {standing.method: round(standing.mean, 4) for standing in test.standings}
+    {'right': 0.3, 'wrong': 0.1}
+    """
+    if isinstance(table, Sequence) and table and isinstance(table[0], Explanation):
+        table = collect(None, table, metrics=[metric])
+    answers = as_table(table)
+    entry, params = metric_of(metric)
+    key = entry.key_of(**params)
+    names = [explainers] if isinstance(explainers, str) else list(explainers or answers.explainers)
+    for name in names:
+        one_of("explainer", name, answers.explainers)
+    asked = None if options.get("protocol") else [key]
+    drawn = answers.settings.random and not isinstance(entry.chance, NoChance) and "seeds" not in entry.needs
+    if random and drawn and RANDOM not in names:
+        names.append(RANDOM)
+    if len(names) < 2:
+        fix = "A comparison needs at least two explainers."
+        raise InputError(f"found explainers: {', '.join(names) or 'none'}", fix=fix)
+    asked = None if options.get("protocol") else [key]
+    found = {name: evaluate(answers, explainer=name, metrics=asked, **options) for name in names}
+    # Of the numbers alone: what else is to say about an explainer is no part of the comparison.
+    runs = {
+        name: Evaluation("explanation", each.values(), per_item=each.per_item, findings=())
+        for name, each in found.items()
+    }
+    _require_common(key, runs)
+    return compare_runs(
+        {name: run.named(method=name) for name, run in runs.items()},
+        metric=key,
+        baseline=baseline,
+        over="items",
+        margin=margin,
+        metrics_compared=metrics_compared,
+        missing="omit",
+        confidence=confidence,
     )
 
 
@@ -208,29 +297,19 @@ def from_files(
         return evaluate(table, **options)
     asked = None
     if model is not None:
-        with users_code(f"{getattr(model, '__module__', '')}:{getattr(model, '__name__', 'factory')}"):
+        with own_code(f"{getattr(model, '__module__', '')}:{getattr(model, '__name__', 'factory')}"):
             asked = model()
     return evaluate(asked, explanations, path=save_answers, progress=progress.stage, **options)
 
 
 def as_table(table: Any) -> AnswerTable:
-    """A table, or the dictionaries of its lines."""
-    if isinstance(table, AnswerTable):
-        return table
-    if isinstance(table, Sequence) and not isinstance(table, str) and table and isinstance(table[0], Mapping):
-        return AnswerTable.of(table)
-    what = f"expected the result of collect(), found {type(table).__name__}"
-    raise InputError(what, where="table", fix="With a model, also pass explanations; read a file with read_table.")
-
-
-def measured_by(
-    sample: Sample, metrics: Any, level: float, conventions: Mapping[str, str], protocol: str | None = None
-) -> tuple[dict[str, Sample], Measured, list[Chosen]]:
-    """The sample by need, the results with their estimates, and the metrics with their parameters."""
-    samples = samples_by_need(sample)
-    listed, named = _selected(metrics, samples, sample)
-    chosen = [(under(metric, protocol), params) for metric, params in listed]
-    return samples, measure(chosen, samples, named=named, confidence=level, conventions=conventions), chosen
+    """A table, or the dictionaries of its lines; or an error that says what to pass."""
+    if isinstance(table, list) and table and isinstance(table[0], Mapping):
+        return AnswerTable.from_records(table)
+    if not isinstance(table, AnswerTable):
+        what = f"expected the result of collect(), found {type(table).__name__}"
+        raise InputError(what, where="table", fix="With a model, also pass explanations; read a file with read_table.")
+    return table
 
 
 def _selected(metrics: Any, samples: Mapping[str, Sample], sample: Sample) -> tuple[list[Chosen], frozenset[str]]:
@@ -245,7 +324,7 @@ def _selected(metrics: Any, samples: Mapping[str, Sample], sample: Sample) -> tu
     return listed, named
 
 
-def items_of(sample: Sample, measured: Measured) -> Items:
+def _items_of(sample: Sample, measured: Measured) -> Items:
     """The values of single events, of the metrics that are means of them."""
     ids = np.array([str(event.id) for event in sample.events], np.str_)
     values = {key: each.facts["events"] for key, each in measured.estimates.items() if "events" in each.facts}
@@ -256,6 +335,21 @@ def _keyed(chosen: Iterable[Chosen]) -> Iterator[tuple[str, Chosen]]:
     return ((metric.key_of(**params), (metric, params)) for metric, params in chosen)
 
 
+# ---- comparisons
+
+
+def _require_common(key: str, runs: Mapping[str, Evaluation]) -> None:
+    """Two events need a value for all."""
+    items = [each.per_item for each in runs.values() if each.per_item is not None]
+    if any(key not in each.values for each in items):
+        raise OptionError(f"{key} is not a mean over events", fix="Compare one such as fidelity_drop.")
+    common = len(set.intersection(*({*each.ids[~np.isnan(each[key])].tolist()} for each in items)))
+    if common < 2:
+        what = f"{common} events have {key} for all of {', '.join(runs)}"
+        fix = "Two are needed. Give all explanations of one event the same id (event=)."
+        raise InputError(what, fix=fix)
+
+
 # ---- against the random explainer
 
 
@@ -263,10 +357,8 @@ def _against_random(result: Result, sample: Sample, chosen: Mapping[str, Chosen]
     """The result with a sentence on how it compares with the random explainer, event by event."""
     metric, params = chosen[result.key]
     result = with_fields(result, params={name: str(level) for name, level in params.items()})
-    if metric.name not in COMPARED or not result.defined:
-        return result
-    test = random_test(metric, params, sample, level)
-    if test is None:
+    test = random_test(metric, params, sample, level) if metric.name in COMPARED and result.defined else None
+    if test is None or sample.who == RANDOM:
         return result
     better = 1 if metric.direction == "higher" else -1
     verdict = "not significantly different from the random explainer"
@@ -297,52 +389,21 @@ def _refuse_unknown(metrics: Any) -> None:
     """Refuse unknown names before a model is run."""
     for name in [metrics] if isinstance(metrics, str) else metrics if isinstance(metrics, list | tuple) else ():
         if isinstance(name, str) and name not in ("all", "default"):
-            found(name)
+            metric_of(name)
     select("explanation", metrics, NEEDS)
 
 
-def _refuse_other(table: AnswerTable, options: Mapping[str, Any]) -> None:
-    """A table was collected with its own options."""
-    settings = table.settings
-    asked = {name: options[name] for name in settings.__struct_fields__ if name in options}
-    shares_of(options.get("sparsity_levels"))
-    Settings(**asked | {"topk": numbers_of(options.get("topk"))})  # refuses what no table could have
-    known = {"ties": settings.ties, "by": settings.by, "seed": settings.seed, "random": settings.random}
-    for name, value in options.items():
-        if name in known and value == known[name]:
-            continue
-        if name not in ("normalize", "batch_edges"):
-            own = f", with {name}={known[name]!r}" if name in known else ""
+def _refuse_other(table: AnswerTable, asking: Mapping[str, Any]) -> None:
+    """A table was collected with options of its own, which can be repeated; the ranking of none is normalised."""
+    for name, value in asking.items():
+        own = getattr(table.settings, name, None)
+        if name != "normalize" and (own is None or value != own):
+            own = "" if own is None else f", with {name}={own!r}"
             what = f"{name}={value!r:.40} is an option of asking, and the table was collected already{own}"
             raise OptionError(what, fix=f"Leave it out, or collect with {name}=.").about(name)
 
 
-def _chosen_early(said: Iterable[Any], explainer: str | None) -> None:
-    """Refuse an unknown explainer, or none of several, before the model is run."""
-    names = dict.fromkeys(each.explainer for each in said if isinstance(each, Explanation))
-    if explainer is not None:
-        one_of("explainer", explainer, names)
-    elif len(names) > 1:
-        fix = "Choose one with explainer=; collect() asks about all, and compare() compares them."
-        raise OptionError(f"{len(names)} explainers: {', '.join(names)}", fix=fix)
-
-
 # ---- breakdowns
-
-
-def _broken_down(
-    axis: str,
-    names: Sequence[Any],
-    chosen: Iterable[Chosen],
-    samples: Mapping[str, Sample],
-    measured: Measured,
-    level: float,
-) -> Grid:
-    """Every metric for each group of events, with its interval."""
-    known, place = np.unique(np.array([str(each) for each in names], np.str_), return_inverse=True)
-    by_group = {name: each.grouped(place, len(known)) for name, each in samples.items()}
-    counts = np.bincount(place, minlength=len(known))
-    return broken_down(axis, known, counts, chosen, by_group, confidence=level, skipped=measured.skipped)
 
 
 def _labels(groups: Any, sample: Sample) -> dict[str, list[Any]]:
@@ -374,50 +435,7 @@ def _labels(groups: Any, sample: Sample) -> dict[str, list[Any]]:
 
 def _own_groups(axis: str, sample: Sample) -> Iterator[str]:
     """The predicted class of each event, or whether it is the label."""
-    if sample.answers is None:
+    if not sample.settings.asked:
         raise InputError(f"groups by {axis} need the answers of a model", where="groups")
     for predicted, label in zip(sample.answers.predicted.tolist(), sample.label.tolist(), strict=True):
         yield str(predicted) if axis == "class" else "unknown" if label < 0 else "yes" if label == predicted else "no"
-
-
-# ---- conventions
-
-_TIES = {"fixed": "by time, source and target", "average": "average over random orders", "position": "by position"}
-# What stands above the results also if it is as usual.
-_TOLD = ("model_output", "units")
-# What happens to masked edges or features.
-_MASKING = {"remove": "removed", "weight": "weighted: messages or features times 0"}
-_SCORES = {
-    "class": "probability of the class predicted on the whole graph",
-    "max": "largest probability",
-    "label": "probability of the label",
-    "output": "the output, or the largest of several",
-}
-
-
-def _conventions(table: AnswerTable, rules: Rules, nan: str, protocol: str | None) -> dict[str, str]:
-    settings = table.settings
-    robust = f"{settings.robust_drop:g} dropped, {settings.robust_keep:g} kept, {settings.robust_samples} samples"
-    omitted = "; ".join(note.partition(",")[0] for note in table.notes)
-    return {
-        **({} if settings.model_output is None else {"model_output": settings.model_output}),
-        **({} if settings.masking is None else {"masking": _MASKING.get(settings.masking, settings.masking)}),
-        "units": _units(table),
-        "ties": _TIES[settings.ties],
-        "ranking": "by |importance|" if settings.by == "abs" else "by importance",
-        "score": _SCORES[rules.score],
-        "sweep": f"{settings.acc_points} points from 0 to {settings.acc_cap:g}",
-        "label_threshold": f"{rules.label_threshold:g}",
-        **({"robust": robust} if any(kind.startswith("robust") for kind in settings.asked) else {}),
-        "delta_t": "range of the candidates' times" if rules.delta_t is None else f"{rules.delta_t:g}",
-        "nan": f"{nan}: {omitted}" if omitted else nan,
-        **({} if protocol is None else {"protocol": protocol}),
-    }
-
-
-def _units(table: AnswerTable) -> str:
-    """Which candidates are masked together."""
-    parts = [event.subgraph for event in table if len(event.subgraph)]
-    if all(part.unit_count == len(part) for part in parts):
-        return "each alone"
-    return "both directions of a pair together" if all(part.units is None for part in parts) else "as given"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -44,6 +45,9 @@ class Event:
                 where="explanations",
                 fix="Name every explainer (explainer=); give runs of one explainer different seeds (seed=).",
             )
+        context = self.context  # one for all
+        shared = (each if each.context is context else replace(each, context=context) for each in self.explanations)
+        object.__setattr__(self, "explanations", tuple(shared))
 
     @property
     def id(self) -> EventId:
@@ -80,9 +84,8 @@ def grouped(explanations: Iterable[Explanation]) -> list[Event]:
     if isinstance(explanations, Explanation) or not isinstance(explanations, Iterable):
         explanations = [explanations]
     by_id: dict[EventId, list[Explanation]] = {}
-    ids: dict[int, EventId] = {}
+    contexts: dict[int, tuple[EventId, Context]] = {}  # by their identity; they are kept alive
     nameless: dict[Any, list[Context]] = {}
-    contexts: list[Context] = []  # kept alive: the keys of `ids` are object ids
     for explanation in explanations:
         if not isinstance(explanation, Explanation):
             kind = type(explanation)
@@ -91,19 +94,40 @@ def grouped(explanations: Iterable[Explanation]) -> list[Event]:
             fix = "Read a file with read_explanations; wrap other libraries' objects with from_pyg or from_result."
             raise InputError(what, where="explanations", fix=fix)
         context = explanation.context
-        if id(context) not in ids:
+        if id(context) not in contexts:
             if context.event is None:
                 _refuse_repeated(explanation, nameless)
-            ids[id(context)] = len(contexts) if context.event is None else context.event
-            contexts.append(context)
-        by_id.setdefault(ids[id(context)], []).append(explanation)
-    given = {context.event for context in contexts if context.event is not None}
-    twice = [number for number, context in enumerate(contexts) if context.event is None and number in given]
+            contexts[id(context)] = len(contexts) if context.event is None else context.event, context
+        by_id.setdefault(contexts[id(context)][0], []).append(explanation)
+    given = {context.event for _, context in contexts.values()}
+    twice = [event for event, context in contexts.values() if context.event is None and event in given]
     if twice:
         what = f"the id {twice[0]} is given to one event and also numbers another without an id"
         raise InputError(what, where="explanations", fix="Give ids to all events or to none.")
     refuse_two_kinds(by_id)
-    return [_event(event, said) for event, said in by_id.items()]
+    return [Event(_shared([each.context for each in said], event), tuple(said)) for event, said in by_id.items()]
+
+
+def joined(earlier: Event, later: Event) -> Event:
+    """All that is known of one event; where both have an explanation or an answer, they agree."""
+    fix = "Collect into another file: a table has one model, and one question per event."
+    with located(f"event {earlier.id!r:.80}"):
+        context = _shared([earlier.context, later.context], earlier.id)
+        said = {each.key: each for each in earlier.explanations}
+        for each in later.explanations:
+            if each.key in said and not np.array_equal(said[each.key].importance, each.importance):
+                what = f"has another importance by {each.explainer!r:.80} already"
+                raise InputError(what, fix=fix)
+            said[each.key] = each
+        new = [row for mask, row in later.row_of.items() if mask not in earlier.row_of]
+        both = [(earlier.row_of[mask], row) for mask, row in later.row_of.items() if mask in earlier.row_of]
+        if any(not np.array_equal(earlier.outputs[one], later.outputs[other]) for one, other in both):
+            raise InputError("has another answer to a mask already", fix=fix)
+    masks, outputs = earlier.masks, earlier.outputs
+    if new:
+        masks = np.concatenate([masks, later.masks[new]]) if len(masks) else later.masks
+        outputs = np.concatenate([outputs, later.outputs[new]]) if len(outputs) else later.outputs
+    return Event(context, tuple(said.values()), masks, outputs, max(earlier.apart, later.apart))
 
 
 def refuse_two_kinds(ids: Iterable[EventId]) -> None:
@@ -114,11 +138,23 @@ def refuse_two_kinds(ids: Iterable[EventId]) -> None:
         raise InputError(what, where="explanations", fix="Use numbers or text for all event ids, not both.")
 
 
+@contextmanager
+def located(place: str) -> Iterator[None]:
+    """Add a place to errors in this block."""
+    try:
+        yield
+    except InputError as error:
+        where = place if error.where is None else f"{place}, {error.where}"
+        raise InputError(error.what, where=where, fix=error.fix) from None
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"cannot be read ({error})", where=place) from None
+
+
 def _refuse_repeated(explanation: Explanation, earlier: dict[Any, list[Context]]) -> None:
     """Refuse a question that the explainer already explained; without ids it would count as two events."""
     context = explanation.context
     others = earlier.setdefault((*explanation.key, context.subgraph.edge_index.tobytes()), [])
-    if any(same_question(context, other) for other in others):
+    if any(_difference(context, other) is None for other in others):
         raise InputError(
             f"{explanation.explainer!r:.80} explains the same subgraph and target twice, without event ids",
             where="explanations",
@@ -127,89 +163,68 @@ def _refuse_repeated(explanation: Explanation, earlier: dict[Any, list[Context]]
     others.append(context)
 
 
-def _event(event: EventId, explanations: list[Explanation]) -> Event:
-    """The event of explanations of one question; what one of their contexts knows holds for all."""
-    first, *others = (explanation.context for explanation in explanations)
-    for other in others:
-        if other is first:
-            continue
-        different = "subgraphs or targets" if not same_question(first, other) else _disagreement(first, other)
-        if different:
+# ---- one question
+
+
+def _shared(contexts: Sequence[Context], event: EventId) -> Context:
+    """The context of an event; what one of several knows of label and truth holds for all."""
+    first = contexts[0]
+    for other in contexts[1:]:
+        different = _difference(first, other)
+        if different is not None:
             what = f"event {event!r:.80} has two different {different}"
             fix = "Use one subgraph, target, label and truth per event; give other events other ids (event=)."
             raise InputError(what, where="explanations", fix=fix)
-    label = next((context.label for context in (first, *others) if context.label is not None), None)
-    truth = next((context.truth for context in (first, *others) if context.truth is not None), None)
-    shared = replace(first, event=event, label=label, truth=truth)
-    return Event(shared, tuple(replace(explanation, context=shared) for explanation in explanations))
+    label = next((each.label for each in contexts if each.label is not None), None)
+    truth = next((each.truth for each in contexts if each.truth is not None), None)
+    return replace(first, event=event, label=label, truth=truth)
 
 
-def _disagreement(one: Context, other: Context) -> str | None:
-    """The field in which two contexts of an event differ, if both give it."""
+def _difference(one: Context, other: Context) -> str | None:
+    """In what two contexts differ, if they do; a label or truth that one of them lacks is no difference."""
+    if one is other:
+        return None
+    first, second = one.subgraph, other.subgraph
+    fields = ("masked", "edge_index", "nodes", "times", "candidates", "ids", "unit_of")
+    alike = first is second or all(_same(getattr(first, name), getattr(second, name)) for name in fields)
+    if not alike or not _same(plain_target(one.target, stored=False), plain_target(other.target, stored=False)):
+        return "subgraphs or targets"
     if None not in (one.label, other.label) and one.label != other.label:
         return "labels"
     known = one.truth is not None and other.truth is not None
     return "truths" if known and not np.array_equal(one.truth, other.truth) else None
 
 
-def same_facts(one: Context, other: Context) -> bool:
-    """Whether both contexts put the same question, with the same label and right explanation."""
-    truths = [None if each.truth is None else each.truth.tolist() for each in (one, other)]
-    return one.label == other.label and truths[0] == truths[1] and same_question(one, other)
-
-
-def same_question(one: Context, other: Context) -> bool:
-    """Whether both contexts put the same question to a model."""
-    first, second = one.subgraph, other.subgraph
-    names = ("edge_index", "nodes", "times", "candidates", "ids", "unit_of")
-    alike = first is second or (
-        first.masked == second.masked
-        and all(_same_array(getattr(first, name), getattr(second, name)) for name in names)
-    )
-    return alike and (one.target is other.target or _same_target(one.target, other.target))
-
-
-def _same_array(one: Any, other: Any) -> bool:
-    return one is other or (one is not None and other is not None and np.array_equal(one, other))
-
-
-def _same_target(one: Any, other: Any) -> bool:
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are equal; objects of the model's own are if they say so."""
+    if one is other:
+        return True
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return one is not None and other is not None and np.array_equal(one, other)
     try:
-        return bool(plain_target(one) == plain_target(other))
-    except InputError:
-        return _equal(one, other)
-
-
-def _equal(one: Any, other: Any) -> bool:
-    """Whether two targets are equal that cannot be stored; objects of the model are if they say so."""
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_equal, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
-    try:
-        return one is other or bool(np.all(one == other))
+        return bool(one == other)
     except (TypeError, ValueError, RuntimeError):
         return False
 
 
-def plain_target(value: Any, depth: int = 0) -> Any:
-    """A target as numbers, text, lists and dictionaries, as files have it."""
+def plain_target(value: Any, depth: int = 0, *, stored: bool = True) -> Any:
+    """A target as numbers, text, lists and dictionaries, as files have it; only what is not `stored` may be else."""
     if depth > _DEPTH:
         raise InputError("is nested too deeply to be stored", where="target")
     if is_tensor(value):
         value = value.detach().cpu().numpy()
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fiubU":
         value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain_target(item, depth + 1, stored=stored) for item in value]
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: plain_target(item, depth + 1, stored=stored) for key, item in value.items()}
+    if not stored or value is None or isinstance(value, bool | int | str):
+        return value
     if isinstance(value, float):
         if not np.isfinite(value):
             raise InputError("NaN and infinities cannot be stored", where="target")
         return value
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, list | tuple):
-        return [plain_target(item, depth + 1) for item in value]
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {key: plain_target(item, depth + 1) for key, item in value.items()}
     fix = "Use numbers, text, lists and dictionaries of them."
     raise InputError(f"{type(value).__name__} cannot be stored", where="target", fix=fix)
 

@@ -15,9 +15,9 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, NoChance
 from graphgauge.core.types import Floats
 from graphgauge.explanation.declared import EMPTY, SCORED, against, explained
-from graphgauge.explanation.masks import Level
+from graphgauge.explanation.masks import RANDOM, Level
 from graphgauge.explanation.sample import EMPTY as NOTHING
-from graphgauge.explanation.sample import RANDOM, Sample, over_events
+from graphgauge.explanation.sample import Sample, over_events
 
 # Warn if removing the explanation raises the score in more than this share of events.
 _MANY = 0.25
@@ -36,7 +36,7 @@ def fidelity_drop(s: Sample, *, level: Level = _USUAL) -> Estimate:
     A large value means that the explanation is necessary.
     """
     change = s.drops[:, s.level(level)]
-    estimate = s.mean(np.abs(change), ends=_UNIT)
+    estimate = s.mean(np.abs(change), ends=s.rules.ends)
     raised = s.per_event((change < 0).astype(np.float64))
     share = float(np.nanmean(raised)) if s.who not in (RANDOM, NOTHING) and np.isfinite(raised).any() else 0.0
     if share <= _MANY or s.group is not None:
@@ -57,7 +57,7 @@ def fidelity_keep(s: Sample, *, level: Level = _USUAL) -> Estimate:
 
     A small value means that the explanation is sufficient.
     """
-    return s.mean(np.abs(s.keeps[:, s.level(level)]), ends=_UNIT)
+    return s.mean(np.abs(s.keeps[:, s.level(level)]), ends=s.rules.ends)
 
 
 @explained("fidelity_keep.signed@{level}", "keep", compared=True, direction="lower")
@@ -88,7 +88,7 @@ def fidelity_best(s: Sample) -> Estimate:
 
     The level is chosen on the answers, so the value is marked as an oracle.
     """
-    return replace(s.mean(np.abs(s.drops).max(axis=1), ends=_UNIT), oracle=True)
+    return replace(s.mean(np.abs(s.drops).max(axis=1), ends=s.rules.ends), oracle=True)
 
 
 _NO_LEVEL_CHANCE = NoChance("a level is chosen, not scored")
@@ -130,7 +130,6 @@ def fidelity_tempme(s: Sample, *, level: Level = _USUAL) -> Estimate:
     With p the probability of class 1: p(top k only) − p(G) if the label is 1, and p(G) − p(top k only) if it is 0. The
     label is that of the event; without one, it is 1 if p(G) ≥ `label_threshold`.
     """
-    assert s.answers is not None
     if s.answers.probabilities.shape[1] != 2:
         raise InputError(f"fidelity_tempme is for two classes, but the model has {s.answers.probabilities.shape[1]}")
     refuse_third_label(s)
@@ -251,7 +250,6 @@ def deletion_auc(s: Sample) -> Estimate:
 @explained("insertion_auc", "keep", **_SCORE_CURVE)
 def insertion_auc(s: Sample) -> Estimate:
     """The mean score while the most important edges are added, from the empty graph to the largest level."""
-    assert s.answers is not None
     return _score_area(s, "keep", s.f(s.answers.empty, np.arange(len(s)))[s.event])
 
 
@@ -310,7 +308,6 @@ def characterization(s: Sample, *, level: Level = _USUAL) -> Estimate:
 @explained("unfaithfulness@{level}", "keep", direction="lower", reference="agarwal2023", conventions=EMPTY)
 def unfaithfulness(s: Sample, *, level: Level = _USUAL) -> Estimate:
     """Change of all class probabilities when only the explanation is kept: 1 − exp(−KL(whole graph ‖ top k only))."""
-    assert s.answers is not None
     p = s.answers.probabilities[s.answers.whole][s.event]
     q = s.answers.probabilities[s.masked("keep")[:, s.level(level)]]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -14,7 +14,8 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figure import CHANCE, COLOURS, SHAPES
 from graphgauge.core.grid import Grid
 from graphgauge.core.registry import find
-from graphgauge.explanation.sample import RANDOM, Sample
+from graphgauge.explanation.masks import RANDOM
+from graphgauge.explanation.sample import Sample
 
 SIZE = (10.4, 3.8)
 _SIDES = {"drop": "decrease without the top edges (higher is better)", "keep": "decrease with them alone (lower)"}

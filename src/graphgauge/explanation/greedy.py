@@ -9,7 +9,8 @@ import numpy as np
 from graphgauge.core.types import Floats, Mask
 from graphgauge.explanation.ask import as_model, output_of
 from graphgauge.explanation.events import answer_rows, checked_outputs, probabilities
-from graphgauge.explanation.inputs import Context, Explanation, users_code
+from graphgauge.explanation.inputs import Context, Explanation
+from graphgauge.io.code import own_code
 
 
 def greedy(model: Any, context: Context, *, model_output: str | None = None) -> Explanation:
@@ -51,7 +52,7 @@ def greedy(model: Any, context: Context, *, model_output: str | None = None) -> 
     asked, output, subgraph = as_model(model), output_of(model, model_output), context.subgraph
 
     def said(kept: Mask) -> Floats:
-        with users_code(f"model {type(model).__name__}"):
+        with own_code(f"model {type(model).__name__}"):
             answer = asked.predict(subgraph, context.target, kept[:, subgraph.unit_of])
         return probabilities(checked_outputs(answer_rows(answer, len(kept), "model"), output, "model"), output)
 

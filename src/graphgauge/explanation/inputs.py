@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -13,8 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric, is_tensor, on_host, text_array
-from graphgauge.core.errors import GraphgaugeError, InputError, one_of
+from graphgauge.core.arrays import as_labels, as_numeric, is_tensor
+from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.types import AnyArray, Ints, Mask
 
 # What candidates are: edges; nodes, whose features are masked; columns of the node features; single entries of them.
@@ -111,7 +108,7 @@ class Subgraph:
         if edges.ndim != 2 or edges.shape[0] != 2:
             fix = "Pass sources and targets as two rows."
             raise InputError(f"expected shape (2, edges), found {edges.shape}", where="edge_index", fix=fix)
-        nodes = np.arange(int(edges.max(initial=-1)) + 1) if self.nodes is None else names(self.nodes, "nodes")
+        nodes = np.arange(int(edges.max(initial=-1)) + 1) if self.nodes is None else as_labels(self.nodes, "nodes")
         if len(np.unique(nodes)) < len(nodes):
             raise InputError("an id is listed twice", where="nodes", fix="List each node once.")
         _within(edges, len(nodes), "edge_index", "node")
@@ -130,7 +127,7 @@ class Subgraph:
             "nodes": nodes,
             "times": times,
             "candidates": candidates,
-            "units": None if units is None else _one_each(names(units, "units"), len(candidates), "units", one),
+            "units": None if units is None else _one_each(as_labels(units, "units"), len(candidates), "units", one),
             "ids": _one_each(ids, len(candidates), "ids", one),
         }
         for name, value in checked.items():
@@ -149,8 +146,7 @@ class Subgraph:
             raise InputError(f"expected one number per {what}, found shape {candidates.shape}", where="candidates")
         _within(candidates, count, "candidates", what)
         if len(np.unique(candidates)) < len(candidates):
-            article = "an" if what[0] in "aeiou" else "a"
-            raise InputError(f"{article} {what} is listed twice", where="candidates", fix=f"List each {what} once.")
+            raise InputError("one is listed twice", where="candidates", fix=f"List each {what} once.")
         return candidates
 
     @property
@@ -361,48 +357,21 @@ class Explanation:
 # ---- fields
 
 
-@contextmanager
-def users_code(where: str) -> Iterator[None]:
-    """Turn errors of the user's code in this block into one paragraph; `where` names the function that is called.
-
-    An attempt to end the process is such an error too, because nothing was evaluated. Ctrl-C remains an interrupt.
-    """
-    try:
-        yield
-    except (GraphgaugeError, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        said = " ".join(str(error).split())
-        text = f"{type(error).__name__}: {said:.200}" if said else type(error).__name__
-        raise InputError(f"raised {text}", where=where, fix="Run it alone; --debug shows the traceback.") from error
-
-
 def whole_numbers(value: Any, name: str) -> Ints:
     """An array of whole numbers of any shape."""
-    array = _host(value, name)
+    array = as_numeric(value, name)
     if array.size and array.dtype.kind not in "iu":
         raise InputError(f"expected whole numbers, found values of type {array.dtype}", where=name)
     return array.astype(np.int64)
 
 
-def names(value: Any, name: str) -> AnyArray:
-    """Ids as whole numbers or text."""
-    array = _host(value, name)
-    array = array if array.size else array.astype(np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iuU":
-        found = f"shape {array.shape} of {array.dtype}"
-        raise InputError(f"expected a list of whole numbers or of text, found {found}", where=name)
-    return array
-
-
 def lined_up(value: Any, count: int, name: str, what: str, *, rows: bool = False) -> AnyArray:
     """One number for each of `count` things, `what` being one of them; or several `rows` of them."""
-    array = _host(value, name)
-    array = array if array.size else array.astype(np.float64)
+    array = as_numeric(value, name)
     if array.shape != (count,) and not (rows and array.ndim == 2 and len(array) and array.shape[1] == count):
         fix = f"Give one number per {what}{', or several rows of them' if rows else ''}."
         raise InputError(f"shape {array.shape} for {count} {what}s", where=name, fix=fix)
-    return as_numeric(array, name)
+    return array
 
 
 def _one_each(array: AnyArray, count: int, name: str, what: str) -> AnyArray:
@@ -450,17 +419,3 @@ def _copied(value: Any) -> Any:
     if type(value) in (list, tuple):
         return type(value)(map(_copied, value))
     return {key: _copied(each) for key, each in value.items()} if type(value) is dict else value
-
-
-def _host(value: Any, name: str) -> AnyArray:
-    """Any value as an array on the host."""
-    if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray):  # it takes long to import
-        return as_numeric(value, name)
-    if isinstance(value, list) and value and all(type(each) is str for each in value):
-        return text_array(value, name)
-    try:
-        return np.asarray(on_host(value, name))
-    except InputError:
-        raise
-    except ValueError:
-        raise InputError("rows of different lengths", where=name, fix="Make all rows as long as the first.") from None

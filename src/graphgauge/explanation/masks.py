@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from msgspec import Struct, to_builtins
@@ -23,20 +23,14 @@ from graphgauge.core.random import Random
 from graphgauge.core.types import Floats, Ints, Mask
 from graphgauge.explanation.inputs import Explanation, Subgraph
 
+# Orders of the units that nothing decides, as one more explainer.
+RANDOM = "random explainer"
 LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 BY, TIES, MODEL_OUTPUT = ("value", "abs"), ("fixed", "average", "position"), ("logit", "probability")
 # Kinds of masks: the levels dropped and kept; the sweep of `acc_auc`, which keeps the top s, drops it, or keeps the top
 # 1 − s; random parts of what is dropped or left out.
 Kind = Literal["drop", "keep", "sweep", "sweep_drop", "sweep_complement", "robust_drop", "robust_keep"]
-KINDS: tuple[Kind, ...] = (
-    "drop",
-    "keep",
-    "sweep",
-    "sweep_drop",
-    "sweep_complement",
-    "robust_drop",
-    "robust_keep",
-)
+KINDS: tuple[Kind, ...] = get_args(Kind)
 ROBUST = KINDS[5:]
 DROPPED = ("drop", "sweep_drop")
 # Number of random orders in an average over ties.
@@ -272,13 +266,25 @@ def packed(masks: Mask) -> list[bytes]:
     return [content[row * width : (row + 1) * width] for row in range(len(masks))]
 
 
-def distinct_masks(parts: Iterable[Mask], known: Iterable[bytes]) -> Mask:
+def _distinct(parts: Iterable[Mask], known: Iterable[bytes]) -> Mask:
     """The masks of all parts, each once and without those that are known."""
     seen, kept = {*known}, []
     for masks in parts:
         new = [key not in seen and not seen.add(key) for key in packed(masks)]  # type: ignore[func-returns-value]
         kept.append(masks[np.array(new, bool)])
     return np.concatenate(kept)
+
+
+def needed_masks(
+    subgraph: Subgraph, explanations: Iterable[Explanation], settings: Settings, event: Any, known: Iterable[bytes]
+) -> Mask:
+    """The masks of an event that have no answer: the whole graph comes first, the empty one second."""
+    if not settings.asked:
+        return np.zeros((0, len(subgraph)), bool)
+    own = [rankings(each, unit_importance(each, settings.by), settings) for each in explanations]
+    drawn = random_places(subgraph, event, settings.seed, "random", settings.random)
+    masks = cuts(subgraph, np.concatenate([*own, drawn]), settings, event).masks
+    return _distinct([whole_and_empty(subgraph), masks], known)
 
 
 def whole_and_empty(subgraph: Subgraph) -> Mask:

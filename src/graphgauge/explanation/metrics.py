@@ -5,10 +5,10 @@ Those of the model's answers are in `fidelity`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import combinations, pairwise, product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,9 @@ from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats, Ints, Mask
 from graphgauge.explanation import fidelity  # noqa: F401, its metrics come first
 from graphgauge.explanation.declared import EMPTY, LAWS, against, explained
-from graphgauge.explanation.masks import Level
+from graphgauge.explanation.masks import RANDOM, Level
 from graphgauge.explanation.sample import EMPTY as NOTHING
-from graphgauge.explanation.sample import NO_CANDIDATES, RANDOM, Sample
+from graphgauge.explanation.sample import NO_CANDIDATES, Sample
 from graphgauge.explanation.temporal import phases, touching
 from graphgauge.stats.errors import standard_error
 from graphgauge.stats.intervals import of_positive
@@ -34,57 +34,40 @@ _selected = partial(explained, needs=("edges",), conventions=EMPTY)
 # ---- cohesiveness
 
 
-class _Touched(NamedTuple):
-    """The edges of all rankings whose events have times, ranking by ranking and in their order.
+def _touched(s: Sample) -> tuple[Ints, Ints, Floats, Ints]:
+    """The edges with times of all rankings, each from its first: the ranking's number, and the rank of the edge's unit.
 
-    Each has the rank of its unit, and its agreement in time with the earlier edges that share a node with it, and their
-    number. `rankings` are the numbers of these rankings, and `starts` the places of their first edges.
+    And the edge's agreement in time with the earlier edges that share a node with it, and their number.
     """
-
-    rankings: Ints
-    starts: Ints
-    owner: Ints
-    rank: Ints
-    agreement: Floats
-    touched: Ints
-
-
-def _touched(s: Sample) -> _Touched:
-    parts: list[Any] = []
-    rankings: list[int] = []
-    nodes = first = longest = 0
+    parts: list[Any] = [[np.zeros(0, np.int64)] * 5]
+    first = nodes = longest = 0
     for event, ranks in zip(s.events, s.ranks, strict=True):
-        graph, number = event.subgraph, len(ranks)
+        graph, rankings = event.subgraph, np.arange(len(ranks))[:, np.newaxis]
         times = graph.candidate_times
         phase = None if times is None else phases(times, s.rules.delta_t)
-        if phase is not None and number:
-            falling = graph.order[np.argsort(ranks[:, graph.unit_of[graph.order]], axis=1, kind="stable")]
+        if phase is not None and len(ranks):
+            rank = ranks[:, graph.unit_of]
+            falling = graph.order[np.argsort(rank[:, graph.order], axis=1, kind="stable")]
             # Nodes of different rankings are different nodes.
-            shift = nodes + len(graph.nodes) * np.arange(number)[:, np.newaxis]
-            ends = (end[falling] + shift for end in graph.ends)
-            in_order = np.take_along_axis(ranks[:, graph.unit_of], falling, 1)
-            parts.append([each.ravel() for each in (*ends, phase[falling], in_order)])
-            rankings += range(first, first + number)
-            nodes, longest = nodes + number * len(graph.nodes), max(longest, len(graph))
-        first += number
-    none = [np.zeros(0, np.int64)] * 4
-    source, sink, angles, rank = (np.concatenate(each) for each in zip(none, *parts, strict=True))
-    sizes = [len(s.events[event].subgraph) for event in s.event[rankings].tolist()]
-    starts = np.cumsum([0, *sizes])[:-1]
-    owner = np.repeat(np.array(rankings, np.int64), sizes)
-    return _Touched(np.array(rankings, np.int64), starts, owner, rank, *touching(source, sink, angles, longest))
+            ends = (end[falling] + nodes + len(graph.nodes) * rankings for end in graph.ends)
+            owner = np.broadcast_to(first + rankings, falling.shape)
+            facts = owner, np.take_along_axis(rank, falling, 1), *ends, phase[falling]
+            parts.append([each.ravel() for each in facts])
+            nodes, longest = nodes + len(ranks) * len(graph.nodes), max(longest, len(graph))
+        first += len(ranks)
+    owner, rank, source, sink, angles = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return owner, rank, *touching(source, sink, angles, longest)
 
 
 def _cohesiveness(s: Sample, level: Level, pairs: str) -> Estimate:
-    own = s.memo("touched", _touched)
-    values = np.full(len(s.owner), np.nan)
-    if len(own.rankings):
-        taken = own.rank < s.count(level)[s.event[own.owner]]
-        agreement = np.add.reduceat(np.where(taken, own.agreement, 0.0), own.starts)
-        edges = np.add.reduceat(taken, own.starts, dtype=np.int64)
-        adjacent = np.add.reduceat(np.where(taken, own.touched, 0), own.starts)
-        number = edges * (edges - 1) / 2 if pairs == "all" else adjacent
-        values[own.rankings] = np.divide(agreement, number, out=np.full(len(edges), np.nan), where=number > 0)
+    owner, rank, agreement, touched = s.memo("touched", _touched)
+    held = np.flatnonzero(rank < s.count(level)[s.event[owner]])
+    rankings = len(s.owner)
+    edges = np.bincount(owner[held], minlength=rankings)
+    adjacent = np.bincount(owner[held], touched[held], rankings)
+    number = edges * (edges - 1) / 2 if pairs == "all" else adjacent
+    total = np.bincount(owner[held], agreement[held], rankings)
+    values = np.divide(total, number, out=np.full(rankings, np.nan), where=number > 0)
     return s.mean(values, _NO_TIMES, _UNIT if s.rules.delta_t is None else (-1.0, 1.0))
 
 
@@ -116,69 +99,34 @@ def cohesiveness_adjacent(s: Sample, *, level: Level = _USUAL) -> Estimate:
 # ---- a known truth
 
 
-class _Marked(NamedTuple):
-    """The units of all rankings whose events have a truth, with their ranks; (T, …) for each accepted explanation.
-
-    `known` says which rankings have so many, and `true` is the number of units in each.
-    """
-
-    rankings: Ints
-    starts: Ints
-    owner: Ints
-    rank: Ints
-    marked: Mask
-    known: Mask
-    true: Ints
-
-
-def _marked(s: Sample) -> _Marked:
-    with_truth = [place for place, event in enumerate(s.events) if event.context.truth is not None and s.units[place]]
-    truths = {place: s.events[place].truths for place in with_truth}
-    most = max((len(each) for each in truths.values()), default=0)
-    firsts = np.cumsum([0, *map(len, s.ranks)])
-    rankings = [np.arange(firsts[place], firsts[place + 1]) for place in with_truth]
-    listed = np.concatenate([np.zeros(0, np.int64), *rankings])
-    sizes = s.units[s.event[listed]]
-    marked, known = np.zeros((most, int(sizes.sum())), bool), np.zeros((most, len(listed)), bool)
-    unit = ranking = 0
-    for place in with_truth:
-        number, units = s.ranks[place].shape
-        accepted = truths[place]
-        marked[: len(accepted), unit : unit + number * units] = np.tile(accepted, number)
-        known[: len(accepted), ranking : ranking + number] = True
-        unit, ranking = unit + number * units, ranking + number
-    rank = np.concatenate([np.zeros(0, np.int64), *(s.ranks[place].ravel() for place in with_truth)])
-    starts = np.cumsum([0, *sizes.tolist()])[:-1].astype(np.int64)
-    return _Marked(listed, starts, np.repeat(listed, sizes), rank, marked, known, _sums(marked, starts))
-
-
-def _sums(values: Any, starts: Ints) -> Any:
-    """(T, rankings) the sum over each ranking's units."""
-    if not len(starts):
-        return np.zeros((len(values), 0), np.int64)
-    return np.add.reduceat(values, starts, axis=1, dtype=np.int64)
-
-
-# The numbers of true units selected, of units selected, and of true units.
+# Of the numbers of true units selected, of units selected, and of true units.
 Share = Callable[[Any, Any, Any], Any]
 
 
 def _overlap(s: Sample, level: Level, share: Share) -> Estimate:
     """The overlap with the accepted explanation for which it is largest."""
-    own = s.memo("marked", _marked)
-    values = np.full(len(s.owner), np.nan)
-    if len(own.rankings):
-        hits, held = s.memo(("hits", level), lambda s: _selected_units(s, own, level))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            overlaps = np.where(own.known, share(hits, held, own.true), np.nan)
-        values[own.rankings] = np.fmax.reduce(overlaps, axis=0)
-    return s.mean(values, _NO_TRUTH, _UNIT)
+    levels = s.grid if level in s.grid else (level,)
+    found, true = s.memo(("found", levels), lambda s: _found(s, levels))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        held, *hits = found[..., levels.index(level)]
+        overlaps = share(np.reshape(hits, true.shape), held, true)
+    return s.mean(np.fmax.reduce(overlaps, axis=0, initial=np.nan), _NO_TRUTH, _UNIT)
 
 
-def _selected_units(s: Sample, own: _Marked, level: Level) -> tuple[Ints, Ints]:
-    """(T, rankings) how many units of each accepted explanation are selected, and (1, rankings) of all."""
-    taken = own.rank < s.count(level)[s.event[own.owner]]
-    return _sums(own.marked & taken, own.starts), _sums(taken[np.newaxis], own.starts)
+def _found(s: Sample, levels: Sequence[Level]) -> tuple[Floats, Floats]:
+    """(1 + T, M, L) how many units are selected, and of each accepted explanation; and how many that has, (T, M)."""
+    most = max((len(event.truths) for event in s.events), default=0)
+    found = np.full((1 + most, len(s.owner), len(levels)), np.nan)
+    true = np.full((most, len(s.owner)), np.nan)
+    counts = np.stack([s.count(level) for level in levels], axis=1)[:, np.newaxis, :, np.newaxis]
+    first = 0
+    for event, ranks, count in zip(s.events, s.ranks, counts, strict=True):
+        accepted, mine = event.truths, slice(first, first + len(ranks))
+        parts = np.vstack([np.ones(ranks.shape[1]), accepted])
+        found[: len(parts), mine] = np.moveaxis((ranks[:, np.newaxis] < count) @ parts.T, -1, 0)
+        true[: len(accepted), mine] = accepted.sum(axis=1)[:, np.newaxis]
+        first += len(ranks)
+    return found, true
 
 
 _TRUTH: dict[str, Any] = {

@@ -23,8 +23,16 @@ from graphgauge.explanation.inputs import (
     lined_up,
     whole_numbers,
 )
-from graphgauge.explanation.pyg_graph import Graph, Part, is_typed
-from graphgauge.explanation.pyg_masks import by_type, importance_of, node_masks, places, usual_kind, values_of
+from graphgauge.explanation.pyg_graph import (
+    Graph,
+    Part,
+    by_type,
+    importance_of,
+    is_typed,
+    node_masks,
+    usual_kind,
+    values_of,
+)
 from graphgauge.explanation.pyg_model import PyGModel, checked_number, message_layers, same
 
 # Of a recorded answer, which may come from another device.
@@ -120,10 +128,10 @@ def from_pyg(
     masks = None if "node_mask" not in kinds else node_masks(explanation, part.graph)
     masked = usual_kind(kinds, masks) if masked is None else one_of("masked", masked, MASKED)
     importance = importance_of(explanation, part.graph, masked, masks)
-    numbers = model.candidates(target, masked)
+    numbers, places = model.candidates(target, masked), part.places(masked, model.graph)
     if candidates is not None:
-        numbers = places(part, masked, model.graph)[_numbered(candidates, len(importance), "candidates")]
-    local = np.searchsorted(places(part, masked, model.graph), numbers)
+        numbers = places[_numbered(candidates, len(importance), "candidates")]
+    local = np.searchsorted(places, numbers)
     if units is None and part.graph.typed:
         units = EDGES  # the two directions of a relation have different types
     if not isinstance(units, str | None):

@@ -15,8 +15,9 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.extras import need
 from graphgauge.core.options import whole_number
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.explanation.inputs import EDGES, Subgraph, users_code
+from graphgauge.explanation.inputs import EDGES, Subgraph
 from graphgauge.explanation.pyg_graph import BOTH_WAYS, FLOWS, Graph, Part, batch_of, feature_masks, like, target_types
+from graphgauge.io.code import own_code
 
 # Answers that differ by less are the same: sums in another order.
 _SAME = 1e-4
@@ -92,7 +93,7 @@ class PyGModel:
         self.data = data = batch_of(data, self.task) if several else data
         taken = {"x", *(name.removesuffix("_dict") for name in self._arguments)} - {"edge_label_index", "batch"}
         device = next((parameter.device for parameter in module.parameters()), None)
-        self.graph = Graph.from_data(data, [*taken, "batch"] if self.task == "graph" else taken, device)
+        self.graph = Graph.from_data(data, sorted({*taken, "batch"} if self.task == "graph" else taken), device)
         if not self.graph.by_node.get("x"):
             raise InputError("have no node features", where="data", fix="Give the nodes features x.")
         batch = [as_numeric(each, "batch") for each in self.graph.by_node.get("batch", {}).values()]
@@ -439,7 +440,7 @@ class PyGModel:
             set_masks(self.module, masks.get(None, masks), edge_index.get(None, edge_index), apply_sigmoid=False)
         self.module.eval()
         try:
-            with torch.no_grad(), users_code(f"module {self.module_name}.forward"):
+            with torch.no_grad(), own_code(f"module {self.module_name}.forward"):
                 yield
         finally:
             self.module.train(training)

@@ -24,6 +24,7 @@ from graphgauge.core.types import Floats, Ints
 from graphgauge.explanation.events import Event, probabilities
 from graphgauge.explanation.masks import (
     DROPPED,
+    RANDOM,
     ROBUST,
     Level,
     Settings,
@@ -38,7 +39,7 @@ from graphgauge.explanation.table import AnswerTable
 from graphgauge.stats.errors import standard_error
 from graphgauge.stats.intervals import of_mean
 
-RANDOM, EMPTY = "random explainer", "empty explanation"
+EMPTY = "empty explanation"
 SCORES = ("class", "max", "label")
 NO_CANDIDATES = "no candidate edges"
 # What metrics may need of a sample.
@@ -58,6 +59,11 @@ class Rules:
     label_threshold: float = 0.5
     delta_t: float | None = None
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest size of a change of f."""
+        return (-math.inf, math.inf) if self.score == "output" else (0.0, 1.0)
+
     def __post_init__(self) -> None:
         one_of("score", self.score, (*SCORES, "output"))
         number("label_threshold", self.label_threshold, 0, 1)
@@ -67,7 +73,10 @@ class Rules:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The answers of a table: outputs (R, C) and their probabilities, those for the whole and the empty graph (N,)."""
+    """The answers of a table: outputs (R, C) and their probabilities, those for the whole and the empty graph (N,).
+
+    Without a model R is 0.
+    """
 
     outputs: Floats
     probabilities: Floats
@@ -75,9 +84,14 @@ class Answers:
     empty: Ints
 
     @cached_property
+    def labels(self) -> Ints:
+        """(R,) the class of each answer."""
+        return np.asarray(self.probabilities.argmax(axis=1))
+
+    @property
     def predicted(self) -> Ints:
-        """The class that each event's whole graph is answered with."""
-        return np.asarray(self.probabilities[self.whole].argmax(axis=1))
+        """(N,) the class that each event's whole graph is answered with."""
+        return self.labels[self.whole]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +111,7 @@ class Sample:
     explained: Ints
     values: tuple[Floats, ...]
     rows: Mapping[str, Ints]
-    answers: Answers | None
+    answers: Answers
     shared: dict[Any, Any]
     who: str = "explainer"
     group: Ints | None = None
@@ -158,7 +172,6 @@ class Sample:
 
     def masked(self, kind: str) -> Ints:
         """(M, L) the rows of the answers to a kind of masks."""
-        assert self.answers is not None
         if kind not in self.rows:
             fix = "Collect again for this metric: metrics=[…]."
             raise InputError(f"the model was not asked about masks of the kind {kind}", where="table", fix=fix)
@@ -172,7 +185,6 @@ class Sample:
     @cached_property
     def chosen(self) -> Ints:
         """(N,) the class whose probability is f, for the scores `class` and `label`."""
-        assert self.answers is not None
         if self.rules.score != "label":
             return self.answers.predicted
         classes = self.answers.probabilities.shape[1]
@@ -187,7 +199,6 @@ class Sample:
 
     def f(self, rows: Ints, event: Ints) -> Floats:
         """The score of answers in these rows, (n, …) for events (n,)."""
-        assert self.answers is not None
         if self.rules.score == "output":
             return np.asarray(self.answers.outputs.max(axis=1)[rows])
         if self.rules.score == "max":
@@ -197,7 +208,6 @@ class Sample:
 
     def whole(self) -> Floats:
         """(M,) f(G), of the event of each ranking."""
-        assert self.answers is not None
         return self.f(self.answers.whole, np.arange(len(self)))[self.event]
 
     def change(self, kind: str) -> Floats:
@@ -217,8 +227,7 @@ class Sample:
 
     def same(self, kind: str) -> Floats:
         """(M, L) 1 where a masked graph has the label of the whole graph, else 0."""
-        assert self.answers is not None
-        labels = self.answers.probabilities.argmax(axis=1)[self.masked(kind)]
+        labels = self.answers.labels[self.masked(kind)]
         predicted = self.answers.predicted[self.event].reshape(-1, *[1] * (labels.ndim - 1))
         return np.asarray(labels == predicted, np.float64)
 
@@ -259,42 +268,37 @@ class Sample:
     @cached_property
     def random(self) -> Sample:
         """The random explainer: random orders of the units, the same for every explainer of an event."""
-        return self._in_orders(self.settings.random)
+        return self._in_orders(self.settings.random, asked=True)
 
     @cached_property
     def shuffled(self) -> Sample:
         """More random orders than those that the model was asked about, for metrics that need no answers."""
         most = max(self.settings.random, _MOST_RANKS // max(int(self.units.sum()), 1))
-        free = min(FREE_ORDERS, most) if self.settings.random else 0
-        return replace(self, answers=None)._in_orders(free)
+        return self._in_orders(min(FREE_ORDERS, most) if self.settings.random else 0, asked=False)
 
-    def _in_orders(self, orders: int) -> Sample:
+    def _in_orders(self, orders: int, *, asked: bool) -> Sample:
         """The events in random orders; explainers of the same events share them."""
-        key = orders, self.answers is None, self.rules, tuple(event.id for event in self.events)
+        key = orders, asked, self.rules, tuple(event.id for event in self.events)
         if key not in self.shared:
             seed = self.settings.seed
             drawn = [random_places(each.subgraph, each.id, seed, "random", orders) for each in self.events]
-            self.shared[key] = replace(self._ranked(drawn, RANDOM), group=None, groups=1)
+            rows = _rows(self.events, drawn, self.settings) if asked and orders else {}
+            self.shared[key] = replace(self._ranked(drawn, RANDOM, rows), group=None, groups=1)
         shared: Sample = self.shared[key]
         return shared
 
-    def _ranked(self, ranks: Sequence[Ints], who: str) -> Sample:
+    def _ranked(self, ranks: Sequence[Ints], who: str, rows: Mapping[str, Ints]) -> Sample:
         """The same events with other rankings (orders, units), of one explanation each."""
-        n = len(self)
-        owner = np.repeat(np.arange(n), [len(each) for each in ranks])
-        rows = {} if self.answers is None or not len(owner) else _rows(self.events, ranks, self.settings)
-        return replace(self, ranks=tuple(ranks), owner=owner, explained=np.arange(n), rows=rows, values=(), who=who)
+        owner = np.repeat(np.arange(len(self)), [len(each) for each in ranks])
+        explained = np.arange(len(self))
+        return replace(self, ranks=tuple(ranks), owner=owner, explained=explained, rows=rows, values=(), who=who)
 
     @cached_property
     def empty(self) -> Sample:
         """The empty explanation: nothing is kept or dropped, at every level."""
-        rows = {}
-        for kind, own in self.rows.items():
-            assert self.answers is not None
-            nothing = self.answers.whole if kind in DROPPED else self.answers.empty
-            rows[kind] = np.broadcast_to(nothing[:, np.newaxis], (len(self), own.shape[1]))
-        nowhere = replace(self, answers=None)._ranked([np.full((1, n), n) for n in self.units.tolist()], EMPTY)
-        return replace(nowhere, answers=self.answers, rows=rows)
+        nothing = {kind: self.answers.whole if kind in DROPPED else self.answers.empty for kind in self.rows}
+        rows = {kind: np.repeat(each[:, np.newaxis], self.rows[kind].shape[1], 1) for kind, each in nothing.items()}
+        return self._ranked([np.full((1, n), n) for n in self.units.tolist()], EMPTY, rows)
 
     def grouped(self, group: Ints, groups: int) -> Sample:
         """The same events, with the part of a breakdown that each belongs to."""
@@ -323,7 +327,9 @@ def over_events(sample: Sample, estimate: Estimate, confidence: float) -> Bounds
 
 
 def sample_of(table: AnswerTable, explainer: str | None, rules: Rules) -> Sample:
-    """The events that an explainer explains; or all of them, without rankings."""
+    """The events that an explainer explains; or all of them, without rankings, or in random orders."""
+    if explainer == RANDOM and RANDOM not in table.explainers:
+        return sample_of(table, None, rules).random
     settings = table.settings
     events = tuple(event for event in table if explainer is None or event.by(explainer))
     said = [[] if explainer is None else event.by(explainer) for event in events]
@@ -341,8 +347,8 @@ def sample_of(table: AnswerTable, explainer: str | None, rules: Rules) -> Sample
         np.repeat(np.arange(len(orders)), orders),
         np.repeat(np.arange(len(events)), [len(own) for own in said]),
         values,
-        _rows(events, ranks, settings) if settings.asked else {},
-        _answers(events, settings) if settings.asked else None,
+        _rows(events, ranks, settings),
+        _answers(events, settings),
         table.shared,
         explainer or "",
     )
@@ -350,10 +356,12 @@ def sample_of(table: AnswerTable, explainer: str | None, rules: Rules) -> Sample
 
 def _answers(events: Sequence[Event], settings: Settings) -> Answers:
     """The answers of all events in one matrix."""
-    outputs = np.concatenate([event.outputs for event in events]) if events else np.zeros((0, 2))
+    none = np.zeros(0, np.int64)
+    if not events or not settings.asked:
+        return Answers(np.zeros((0, 2)), np.zeros((0, 2)), none, none)
+    outputs = np.concatenate([event.outputs for event in events])
     starts = _starts(events)
     ends = np.array([_places(event, packed(whole_and_empty(event.subgraph))) for event in events], np.int64)
-    ends = ends.reshape(len(events), 2)
     if (ends < 0).any():
         absent = events[int(np.argmax((ends < 0).any(axis=1)))].id
         raise InputError(f"event {absent!r:.80} has no mask for the whole or the empty graph", where="table")
@@ -402,4 +410,5 @@ def samples_by_need(sample: Sample) -> dict[str, Any]:
         "seeds": len(sample.explained) > len(events),
         "elapsed": any(each.elapsed is not None for event in events for each in event.by(sample.who)),
     }
-    return {name: sample for name, there in conditions.items() if there}
+    there = [name for name, holds in conditions.items() if holds]
+    return {name: sample.shuffled if (sample.who, name) == (RANDOM, "truth") else sample for name in there}

@@ -1,14 +1,14 @@
 """Files of explanations and answers: .jsonl, a header with the settings, then one event per line.
 
-A file of explanations has no header. A later line of an event replaces the earlier one and has all that it had, so that
-answers can be added to a file, and files of the same settings joined with `cat`. Reading runs no code from a file.
+A file of explanations has no header. Several lines of one event are joined, so that answers can be added to a file, and
+files of the same settings joined with `cat`. Reading runs no code from a file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import UNSET, Struct, UnsetType
 
 from graphgauge.core.arrays import refuse_nan
-from graphgauge.core.disk import UnwritableError, atomic_path, read_bytes
+from graphgauge.core.disk import atomic_path, read_bytes
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.number import plain
 from graphgauge.core.types import Mask
@@ -27,15 +27,15 @@ from graphgauge.explanation.events import (
     answer_rows,
     checked_outputs,
     grouped,
+    joined,
+    located,
     plain_target,
     refuse_two_kinds,
-    same_facts,
-    same_question,
 )
 from graphgauge.explanation.inputs import EDGES, Context, Explanation, Subgraph
-from graphgauge.explanation.masks import Settings, packed
+from graphgauge.explanation.masks import RANDOM, Settings, packed
 
-SCHEMA = "graphgauge/explanation/3"
+SCHEMA, TABLE = "graphgauge/explanation/3", ".jsonl"
 Number = float | Literal["inf", "-inf"] | None
 # Nodes that are not listed, beside 32 for each edge: in a short file a number could stand for many.
 _FEW_NODES, _NODES_PER_EDGE = 1_000, 32
@@ -132,38 +132,14 @@ class AnswerTable:
         """The number of answered masks."""
         return sum(len(event.masks) for event in self.events)
 
-    def chosen(self, name: str | None) -> str:
-        """The explainer to evaluate: the given one, or the only one.
-
-        Parameters
-        ----------
-        name
-            The name of an explainer, or None.
-
-        Returns
-        -------
-        str
-            Its name.
-
-        Raises
-        ------
-        OptionError
-            If there are several and none is named.
-        """
-        names = self.explainers
-        if name is None and len(names) > 1:
-            fix = "Choose one with explainer=; compare() compares them."
-            raise OptionError(f"{len(names)} explainers: {', '.join(names)}", fix=fix)
-        return one_of("explainer", name, names) if name is not None else names[0] if names else "explainer"
-
     @classmethod
-    def of(cls, records: Iterable[Mapping[str, Any]], where: str = "table") -> AnswerTable:
-        """A table from the dictionaries of its lines: the header, then one per event.
+    def from_records(cls, records: Iterable[Mapping[str, Any]], where: str = "table") -> AnswerTable:
+        """A table from the dictionaries of its lines, as in a .jsonl file.
 
         Parameters
         ----------
         records
-            The header and one dictionary per event, as in a .jsonl file.
+            The header and one dictionary per event.
         where
             What errors call the source.
 
@@ -171,14 +147,9 @@ class AnswerTable:
         -------
         AnswerTable
             The table.
-
-        Raises
-        ------
-        InputError
-            If a record is not valid; the message names it.
         """
-        placed = [(f"{where}, line {number}", record) for number, record in enumerate(records, 1)]
-        return _table([(place, _converted(place, record)) for place, record in placed], where)
+        numbered = enumerate(records, 1)
+        return _table([_line(f"{where}, line {n}", partial(msgspec.convert, each)) for n, each in numbered], where)
 
     def save(self, path: str | Path) -> None:
         """Write a .jsonl file, completely or not at all.
@@ -194,7 +165,16 @@ class AnswerTable:
             If the file cannot be written.
         """
         notes = [note_line(note) for note in self.notes]
-        write_lines([header_line(self.settings), *map(event_line, self.events), *notes], table_path(path))
+        write_lines([header_line(self.settings), *map(event_line, self.events), *notes], path_of(path, TABLE))
+
+
+def chosen_of(explainers: Iterable[str], name: str | None) -> str:
+    """The explainer to evaluate: the given one, or the only one."""
+    names = [*dict.fromkeys(explainers)]
+    if name is None and len(names) > 1:
+        fix = "Choose one with explainer=; collect() asks about all, and compare() compares them."
+        raise OptionError(f"{len(names)} explainers: {', '.join(names)}", fix=fix)
+    return one_of("explainer", name, [*names, RANDOM]) if name is not None else names[0] if names else "explainer"
 
 
 def read_table(path: str | Path) -> AnswerTable:
@@ -225,7 +205,7 @@ def read_table(path: str | Path) -> AnswerTable:
     >>> len(explanation.read_table("answers.jsonl")) == len(table)
     True
     """
-    table, complete = read_part(table_path(path))
+    table, complete = read_part(path_of(path, TABLE))
     if complete:
         return table
     return replace(table, notes=(*table.notes, "the last line of the file is incomplete and was left out"))
@@ -272,9 +252,9 @@ def read_explanations(path: str | Path) -> list[Explanation]:
         return [each for event in _table(lines, str(path)) for each in event.explanations]
     found: list[Explanation] = []
     for place, line in lines:
-        with _located(place):
+        with located(place):
             found += _event(line, None).explanations
-    with _located(str(path)):
+    with located(str(path)):
         return [each for event in grouped(found) for each in event.explanations]
 
 
@@ -329,12 +309,10 @@ def note_line(note: str) -> bytes:
 def event_line(event: Event) -> bytes:
     """The line of an event."""
     context, graph = event.context, event.subgraph
-    usual = np.arange(int(graph.edge_index.max(initial=-1)) + 1)
-    few = len(graph.nodes) <= _FEW_NODES + _NODES_PER_EDGE * graph.edges
     every = graph.masked == EDGES and np.array_equal(graph.candidates, np.arange(graph.edges))
     subgraph = _Graph(
         edge_index=graph.edge_index.tolist(),
-        nodes=None if few and np.array_equal(graph.nodes, usual) else graph.nodes.tolist(),
+        nodes=graph.nodes.tolist(),
         times=None if graph.times is None else graph.times.tolist(),
         candidates=None if every else graph.candidates.tolist(),
         units=None if graph.units is None else graph.units.tolist(),
@@ -354,7 +332,7 @@ def event_line(event: Event) -> bytes:
             truth=None if context.truth is None else truths if context.truth.ndim == 2 else truths[0],
             subgraph=subgraph,
             explanations=said,
-            masks=[key.hex() for key in packed(event.masks)],
+            masks=[bits.hex() for bits in packed(event.masks)],
             outputs=plain(event.outputs),
             apart=event.apart,
         )
@@ -384,24 +362,21 @@ def _read_lines(path: Path) -> tuple[list[Placed], bool]:
             continue
         place, ended = f"{path}, line {number}", number < len(lines)
         try:
-            found.append((place, msgspec.json.decode(text, type=_Line)))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            if not ended and found and not isinstance(error, msgspec.ValidationError):
+            found.append(_line(place, partial(msgspec.json.decode, text)))
+        except InputError as error:
+            if not ended and found and not isinstance(error.__cause__, msgspec.ValidationError):
                 return found, False
-            raise _unreadable(place, error) from None
+            raise
     return found, True
 
 
-def _converted(place: str, record: Any) -> _Line:
+def _line(place: str, decode: Callable[..., _Line]) -> Placed:
+    """A line of its text or dictionary."""
     try:
-        return msgspec.convert(record, _Line)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise _unreadable(place, error) from None
-
-
-def _unreadable(place: str, error: Exception) -> InputError:
-    what = "is nested too deeply" if isinstance(error, RecursionError) else f"is not valid: {error}"
-    return InputError(what, where=place, fix="Write it again with write_explanations or collect.")
+        return place, decode(type=_Line)
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
+        what = "is nested too deeply" if isinstance(error, RecursionError) else f"is not valid: {error}"
+        raise InputError(what, where=place, fix="Write it again with write_explanations or collect.") from error
 
 
 def _table(lines: Sequence[Placed], where: str) -> AnswerTable:
@@ -412,7 +387,7 @@ def _table(lines: Sequence[Placed], where: str) -> AnswerTable:
     events: dict[EventId, Event] = {}
     notes: dict[str, None] = {}
     for place, line in lines:
-        with _located(place):
+        with located(place):
             if line.schema is not UNSET:
                 settings = _header(line, settings)
             elif settings is None:
@@ -421,11 +396,9 @@ def _table(lines: Sequence[Placed], where: str) -> AnswerTable:
                 notes[line.note] = None
             else:
                 event = _event(line, settings)
-                if event.id in events:
-                    _refuse_other(events[event.id], event)
-                events[event.id] = event
+                events[event.id] = joined(events[event.id], event) if event.id in events else event
     assert settings is not None
-    with _located(where):
+    with located(where):
         return AnswerTable(settings, tuple(events.values()), tuple(notes))
 
 
@@ -460,23 +433,19 @@ def _event(line: _Line, settings: Settings | None) -> Event:
     if settings is None or not (line.masks or line.outputs):
         return event
     masks = _masks(line.masks, len(subgraph))
-    try:
-        outputs = answer_rows(np.array(line.outputs, np.float64), len(masks), "outputs")
-    except ValueError as error:
-        raise error if isinstance(error, InputError) else InputError("rows differ in length", where="outputs") from None
-    return replace(
-        event, masks=masks, outputs=checked_outputs(outputs, settings.model_output, "outputs"), apart=line.apart
-    )
+    with located("outputs"):
+        rows = np.array(line.outputs, np.float64)
+    outputs = checked_outputs(answer_rows(rows, len(masks), "outputs"), settings.model_output, "outputs")
+    return replace(event, masks=masks, outputs=outputs, apart=line.apart)
 
 
 def _subgraph(graph: _Graph) -> Subgraph:
-    edges = [np.array(row, np.int64) for row in graph.edge_index]
-    if len(edges) != 2 or len(edges[0]) != len(edges[1]):
-        raise InputError("expected sources and targets as two equally long rows", where="edge_index")
-    largest = max((int(row.max(initial=-1)) for row in edges), default=-1)
-    if graph.nodes is None and largest >= _FEW_NODES + _NODES_PER_EDGE * len(edges[0]):
+    with located("edge_index"):
+        edges = np.array(graph.edge_index, np.int64).reshape(len(graph.edge_index), -1)
+    largest = int(edges.max(initial=-1))
+    if graph.nodes is None and largest >= _FEW_NODES + _NODES_PER_EDGE * edges.shape[1]:
         raise InputError(f"there is no node {largest}", where="edge_index", fix="List the nodes.")
-    return Subgraph(np.stack(edges), graph.nodes, graph.times, graph.candidates, graph.units, graph.ids, graph.masked)
+    return Subgraph(edges, graph.nodes, graph.times, graph.candidates, graph.units, graph.ids, graph.masked)
 
 
 def _truth(listed: Any, count: int) -> Mask | None:
@@ -497,11 +466,9 @@ def _truth(listed: Any, count: int) -> Mask | None:
 def _masks(lines: Sequence[str], width: int) -> Mask:
     """Masks from hexadecimal text, one bit per candidate."""
     size = (width + 7) // 8
-    try:
+    with located("masks"):
         content = [bytes.fromhex(line) for line in lines]
-    except ValueError:
-        raise InputError("expected hexadecimal text", where="masks") from None
-    if any(len(line) != size for line in content):
+    if any(len(bits) != size for bits in content):
         raise InputError(f"expected {size} bytes per mask, one bit for each of {width} candidates", where="masks")
     if len({*content}) < len(content):
         raise InputError("a mask is listed twice", where="masks")
@@ -509,136 +476,13 @@ def _masks(lines: Sequence[str], width: int) -> Mask:
     return np.unpackbits(bits, axis=1, count=width).astype(bool)
 
 
-def _refuse_other(before: Event, again: Event) -> None:
-    """An event that follows again has all explanations and answers that it had before."""
-    said = {each.key: each.importance for each in again.explanations}
-    if same_question(before.context, again.context) and all(
-        each.key in said and np.array_equal(each.importance, said[each.key]) for each in before.explanations
-    ):
-        answers = dict(zip(packed(again.masks), again.outputs, strict=True))
-        known = zip(packed(before.masks), before.outputs, strict=True)
-        if all(mask in answers and np.array_equal(answers[mask], output) for mask, output in known):
-            return
-    raise InputError(
-        f"event {before.id!r:.80} follows again with other explanations, questions or answers",
-        fix="Is it two tables in one file? collect(…, table=first) adds explainers to a table.",
-    )
-
-
-@contextmanager
-def _located(place: str) -> Iterator[None]:
-    """Add the place in a file to errors."""
+def path_of(path: Any, ending: str = "") -> Path:
+    """A path, or an error that says what was passed in its place; that of a table ends in .jsonl."""
     try:
-        yield
-    except InputError as error:
-        where = place if error.where is None else f"{place}, {error.where}"
-        raise InputError(error.what, where=where, fix=error.fix) from None
-    except (ValueError, OverflowError) as error:
-        raise InputError(f"cannot be read ({error})", where=place) from None
-
-
-def table_path(path: Any) -> Path:
-    """The path of a table, which ends in .jsonl."""
-    target = path_of(path)
-    if target.suffix.lower() != ".jsonl":
-        what = f"unknown file ending {target.suffix.lower()!r} for a table"
-        raise InputError(what, where=str(path), fix="Use .jsonl.")
-    return target
-
-
-def path_of(path: Any) -> Path:
-    """A path, or an error that says what was passed in its place."""
-    try:
-        return Path(path)
+        target = Path(path)
     except TypeError:
         raise InputError(f"expected a path, found {type(path).__name__}", where="path") from None
-
-
-# ---- adding to a file
-
-
-class Journal:
-    """The events that are answered already, by id; with a path, those of the file, to which finished ones are added."""
-
-    def __init__(self, path: str | Path | None, settings: Settings, table: AnswerTable | None = None) -> None:
-        self._path = None if path is None else table_path(path)
-        self._settings = settings
-        self._headed = False
-        self.held: dict[EventId, Event] = {}
-        self.notes: list[str] = []
-        self._filed: dict[EventId, tuple[int, int]] = {}
-        if table is not None:
-            self._take(table, "table")
-        if self._path is not None and self._path.is_file() and self._path.stat().st_size > 0:
-            self._resume(self._path)
-
-    def joined(self, event: Event) -> Event:
-        """The event with what is held of it; another question or importance under the same names is an error."""
-        held = self.held.get(event.id)
-        if held is None:
-            return event
-        new = {each.key: each for each in event.explanations}
-        changed = any(
-            each.key in new and not np.array_equal(each.importance, new[each.key].importance)
-            for each in held.explanations
-        )
-        if changed or not same_facts(held.context, event.context):
-            raise InputError(
-                f"contains event {event.id!r:.80} with a different subgraph, target, truth or importance",
-                where="table" if self._path is None else str(self._path),
-                fix="Collect into another file.",
-            )
-        earlier = [replace(each, context=event.context) for each in held.explanations if each.key not in new]
-        return replace(held, context=event.context, explanations=(*earlier, *event.explanations))
-
-    def add(self, event: Event) -> None:
-        """Keep an event, and append it if the file does not have all of it."""
-        self.held[event.id] = event
-        size = len(event.masks), len(event.explanations)
-        if self._path is not None and self._filed.get(event.id) != size:
-            self._write(event_line(event))
-            self._filed[event.id] = size
-
-    def note(self, note: str) -> None:
-        """Keep what is to say about all, once."""
-        if note not in self.notes:
-            self.notes.append(note)
-            self._write(note_line(note))
-
-    def close(self) -> None:
-        """A table without events still has a header."""
-        self._write(b"")
-
-    def _write(self, line: bytes) -> None:
-        if self._path is None:
-            return
-        head = b"" if self._headed else header_line(self._settings)
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            # One write per event: an interruption leaves at most one incomplete line.
-            with self._path.open("ab") as stream:
-                stream.write(head + line)
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise UnwritableError(f"cannot be written ({reason})", where=str(self._path)) from None
-        self._headed = True
-
-    def _resume(self, path: Path) -> None:
-        """Take what the file has, and make it end with a complete line."""
-        table, complete = read_part(path)
-        self._take(table, str(path))
-        content = read_bytes(path)
-        if not content.endswith(b"\n"):
-            whole = content + b"\n" if complete else content[: content.rfind(b"\n") + 1]
-            write_lines([whole], path)
-        self._headed = table.settings == self._settings
-        self._filed = {event.id: (len(event.masks), len(event.explanations)) for event in table}
-
-    def _take(self, table: AnswerTable, where: str) -> None:
-        """Start from the answers of a table, if these settings ask for all of its masks."""
-        if not self._settings.extends(table.settings):
-            what = f"was collected with different settings: {', '.join(self._settings.differing(table.settings))}"
-            fix = "Collect into another file; levels can be added, but not left out."
-            raise InputError(what, where=where, fix=fix)
-        self.held |= {event.id: event for event in table}
-        self.notes += [note for note in table.notes if note not in self.notes]
+    if ending and target.suffix.lower() != ending:
+        what = f"unknown file ending {target.suffix.lower()!r} for a table"
+        raise InputError(what, where=str(path), fix=f"Use {ending}.")
+    return target

@@ -152,10 +152,11 @@ def reaching_events(src: Any, dst: Any, time: Any, nodes: Any, before: float, *,
         raise InputError(f"expected a time, found {before!r:.60}", where="before")
     asked = as_labels(np.atleast_1d(on_host(nodes, "nodes")), "nodes")
     limit = len(source) if hops is None else whole_number("hops", hops, 1)
-    source, sink, asked = _alike({"src": source, "dst": sink, "nodes": asked})
-    labels, ends = np.unique(np.stack([source, sink]), return_inverse=True)
-    pairs = ends.reshape(2, -1).T.tolist()
-    away = [0 if at_target else limit for at_target in np.isin(labels, asked).tolist()]
+    source, sink, asked = _numbered(src=source, dst=sink, nodes=asked)
+    pairs = np.stack([source, sink], axis=1).tolist()
+    away = [limit] * (1 + max(each.max(initial=0) for each in (source, sink, asked)))
+    for node in asked.tolist():
+        away[node] = 0
     reached = []
     for together in _moments_backwards(moments, before):
         if len(together) > 1:
@@ -235,9 +236,8 @@ def cohesiveness_prefixes(src: Any, dst: Any, time: Any, *, delta_t: float | Non
     phase = phases(_times(time, source), delta_t)
     if phase is None:
         return np.full(len(source), np.nan)
-    both = np.stack(_alike({"src": source, "dst": sink}))
-    ends = np.unique(both, return_inverse=True)[1].reshape(2, -1)
-    agreement, touched = touching(ends[0], ends[1], phase, len(source))
+    source, sink = _numbered(src=source, dst=sink)
+    agreement, touched = touching(source, sink, phase, len(source))
     first = np.arange(1, len(source) + 1)
     count = first * (first - 1) if pairs == "all" else 2 * np.cumsum(touched)
     values: Floats = np.divide(2 * np.cumsum(agreement), count, out=np.full(len(source), np.nan), where=count > 0)
@@ -437,18 +437,15 @@ def _times(time: Any, source: AnyArray) -> AnyArray:
     return times
 
 
-def _alike(given: Mapping[str, AnyArray]) -> list[AnyArray]:
-    """Node ids as arrays of one type: text, or whole numbers, which are not rounded."""
-    ids = {name: array for name, array in given.items() if array.size}
-    texts = [name for name, array in ids.items() if array.dtype.kind == "U"]
-    if texts and len(texts) < len(ids):
-        numeric = next(name for name in ids if name not in texts)
+def _numbered(**ids: AnyArray) -> list[Ints]:
+    """Nodes as numbers from 0, which stand for the same ids in all arrays; whole numbers are not rounded."""
+    texts = [name for name, array in ids.items() if array.size and array.dtype.kind == "U"]
+    numeric = [name for name, array in ids.items() if array.size and array.dtype.kind != "U"]
+    if texts and numeric:
         fix = "Use one type for all nodes, integers or text."
-        raise InputError(f"are text, and those of {numeric} are numbers", where=texts[0], fix=fix)
-    if texts:
-        return [array.astype(np.str_) for array in given.values()]
-    if any(array.max() > np.iinfo(np.int64).max for array in ids.values()):
-        if any(array.min() < 0 for array in ids.values()):
-            raise InputError("negative numbers and numbers of 64 bits without sign cannot be compared", where="nodes")
-        return [array.astype(np.uint64) for array in given.values()]
-    return [array.astype(np.int64) for array in given.values()]
+        raise InputError(f"are text, and those of {numeric[0]} are numbers", where=texts[0], fix=fix)
+    kind = np.result_type(*(ids[name] for name in texts or numeric)) if texts or numeric else np.dtype(np.int64)
+    # Of 64 bits with and without sign NumPy makes floats.
+    arrays = [array.astype(object if kind.kind == "f" else kind) for array in ids.values()]
+    numbers = np.unique(np.concatenate(arrays), return_inverse=True)[1].astype(np.int64)
+    return np.split(numbers, np.cumsum([len(each) for each in arrays])[:-1])

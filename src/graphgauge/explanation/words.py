@@ -13,8 +13,8 @@ def conclusion(evaluation: Evaluation) -> str:
     """How the explainer stands to the random one, by the headline metrics that were computed."""
     who = evaluation.options.get("explainer", "the explainer")
     groups: dict[str, list[str]] = {"better": [], "worse": [], "not distinguished": []}
-    for key in _KEYS:
-        words = evaluation[key].interpretation if key in evaluation else None
+    for key in [key for key in _KEYS if key in evaluation] or [*evaluation]:
+        words = evaluation[key].interpretation
         if words is not None:
             verdict = next((each for each in groups if words.startswith(each)), "not distinguished")
             groups[verdict].append(f"{key} ({shown(evaluation[key].value)})")

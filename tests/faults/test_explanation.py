@@ -1,0 +1,97 @@
+"""Faults of earlier versions of explanations, by number: none may come back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.command import graphgauge
+
+from graphgauge import explanation as ex
+from graphgauge.core.errors import OptionError, UnknownNameError
+
+
+class Linear:
+    """The logit is the sum of the target's weights over the kept edges."""
+
+    model_output = "logit"
+
+    def predict(self, subgraph, target, masks):
+        logit = masks @ np.asarray(target)
+        return np.stack([-logit, logit], axis=1)
+
+
+def said(events: int = 30) -> list[ex.Explanation]:
+    """One explainer knows the weights and one names them with the opposite sign; edges speak for and against."""
+    rng, found = np.random.default_rng(0), []
+    for event in range(events):
+        weights = rng.normal(0, 0.5, 12)
+        weights += 0.02 - weights.mean()
+        graph = ex.Subgraph([range(12), range(1, 13)], times=range(12))
+        context = ex.Context(graph, weights.tolist(), event)
+        found += [ex.Explanation(context, sign * weights, name) for name, sign in (("knows", 1), ("reversed", -1))]
+    return found
+
+
+@pytest.mark.parametrize("metric", ["necessity_auc", "sufficiency_auc", "acc_auc", "fidelity_drop@0.3"])
+def test_x31_g37_one_key_has_one_value_and_one_verdict(metric):
+    """It was .449 in `evaluate` and .430, with its sign, in `compare`; and two verdicts stood in one output."""
+    table = ex.collect(Linear(), said())
+    outcome = ex.compare(table, metric, baseline=ex.evaluate(table, explainer="knows")["acc_auc"].chance.name)
+    for name in ("knows", "reversed", "random explainer"):
+        evaluation = ex.evaluate(table, explainer=name, metrics=[metric])
+        assert evaluation[metric].value == pytest.approx(evaluation.per_item[metric].mean(), rel=1e-12)
+        assert outcome[name].mean == pytest.approx(evaluation[metric].value, rel=1e-12)
+        words = evaluation[metric].interpretation
+        if words is not None and name != "random explainer":
+            pair = outcome[name, "random explainer"]
+            assert words.startswith("not significantly") == (pair.p_value > 0.05)
+            assert f"{pair.difference:+.3g}" in words
+
+
+def test_x31_the_size_of_a_change_beats_nothing():
+    table = ex.collect(Linear(), said())
+    found = ex.evaluate(table, explainer="reversed", metrics=["fidelity_drop@0.3", "necessity_auc"])
+    assert found["fidelity_drop@0.3"].interpretation is None
+    assert found["necessity_auc"].interpretation.startswith("worse than the random explainer")
+
+
+def test_g39_a_family_lists_its_metrics():
+    done = graphgauge("metrics", "explanation")
+    assert done.returncode == 0, done.stderr
+    assert all(key in done.stdout for key in ("fidelity_drop@{level}", "acc_auc.complement", "truth_auc"))
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [("fidelity_minus", r"drops: fidelity_drop.*keeps: pyg_metrics"), ("fidelity_plus", r"fidelity_drop\.signed")],
+)
+def test_g39_names_with_two_meanings_are_answered(name, answer):
+    with pytest.raises(UnknownNameError, match=answer):
+        ex.evaluate(Linear(), said(2), explainer="knows", metrics=[name])
+
+
+def test_g39_original_options_are_taken():
+    options = {"sparsity_levels": [0.2, 0.5], "topk": [3], "by": "abs", "normalize": "minmax", "result_as_logit": True}
+    found = ex.evaluate(Linear(), said(5), explainer="knows", metrics=["fidelity_drop"], label_threshold=0.4, **options)
+    assert [*found] == ["fidelity_drop@0.2", "fidelity_drop@0.5", "fidelity_drop@k=3"]
+    plain = ex.collect(Linear(), said(5), sparsity_levels=[0.2, 0.5], topk=[3], by="abs")
+    assert (
+        ex.evaluate(plain, explainer="knows", metrics=["fidelity_drop"], label_threshold=0.4).to_flat()
+        == found.to_flat()
+    )
+    with pytest.raises(OptionError, match="result_as_logit=False"):
+        ex.collect(Linear(), said(2), model_output="logit", result_as_logit=False)
+
+
+def test_documents_each_reading_has_an_option_that_gives_it():
+    """Five edges: half of them are two, as Python rounds; the document's sweep keeps the top 1 − s."""
+    graph = ex.Subgraph([range(5), range(1, 6)], times=range(5))
+    one = ex.Explanation(ex.Context(graph, [2.0, 1.0, 0.5, -0.5, -1.5], 0), [5, 4, 3, 2, 1])
+    found = ex.evaluate(Linear(), [one], metrics="all", sparsity_levels=[0.2, 0.5])
+    assert found["sparsity@0.5"].value == pytest.approx(1 - 2 / 5)
+    document = ex.evaluate(Linear(), [one], sparsity_levels=[0.2, 0.5], protocol="time_to_explain_reference")
+    assert document["acc_auc.complement"].value == found["acc_auc.complement"].value
+    keeps = [document[f"fidelity_keep@{level}"].value for level in (0.2, 0.5)]
+    assert document["fidelity_best_keep"].value == max(keeps)
+    ours = [found[f"fidelity_keep@{level}"].value for level in (0.2, 0.5)]
+    assert found["fidelity_best_keep"].value == min(ours)
