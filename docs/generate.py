@@ -15,11 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import click
-
 import graphgauge
 from graphgauge.audit import checks
-from graphgauge.cli.app import cli
 from graphgauge.core import registry
 from graphgauge.core.door import Input, doors
 from graphgauge.core.family import BUILT_IN
@@ -46,13 +43,13 @@ SHARED = {
 }
 
 
-_OTHERS = ("core", "others", "../commands", "../audit/index", "../protocols", "../contracts")
+_OTHERS = ("core", "../commands", "../audit/index", "../protocols", "../contracts")
 
 
 @cache
 def pages() -> dict[Path, str]:
     """Every generated page: its path and its text."""
-    made = (*_metric_pages(), *_reference_pages(), ("reference/others.md", _commands()), ("audit/index.md", _audit()))
+    made = (*_metric_pages(), *_reference_pages(), ("audit/index.md", _audit()))
     return {DOCS / path: f"{text.rstrip()}\n" for path, text in made}
 
 
@@ -296,28 +293,7 @@ def _escaped(text: str) -> str:
     )
 
 
-# -------------------------------------------------------- commands and checks
-
-
-def _commands() -> str:
-    """The commands that belong to no family, with their options."""
-    context = click.Context(cli)
-    names = [name for name in cli.list_commands(context) if name not in BUILT_IN]
-    parts = [_command(f"graphgauge {name}", cli.get_command(context, name)) for name in names]
-    return _lines(
-        ["# Other commands\n", "Families have [doors](index.md); [Commands](../commands.md) has the grammar.\n", *parts]
-    )
-
-
-def _command(name: str, command: Any) -> str:
-    if isinstance(command, click.Group):
-        return _lines(_command(f"{name} {part}", inner) for part, inner in command.commands.items())
-    rows = [
-        f"- `{max(each.opts, key=len)}`: {getattr(each, 'help', None) or each.human_readable_name}"
-        for each in command.get_params(click.Context(command))
-        if not getattr(each, "hidden", False)
-    ]
-    return _lines([f"## `{name}`\n", f"{(command.help or '').partition(chr(10))[0]}\n", *rows, ""])
+# --------------------------------------------------------------------- checks
 
 
 def _audit() -> str:
