@@ -37,7 +37,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "show_nav_level": 2,
+    "show_nav_level": 1,
 }
 
 

@@ -150,8 +150,8 @@ How to use them: [{family}](../{family}.md); [functions and options](../referenc
 
 def _shared(rules: Iterable[Any]) -> dict[str, str]:
     """What rules say, each once, with the name that entries use for it."""
-    said = dict.fromkeys(map(_rule, rules))
-    return {text: f"{'none' if text.startswith('none') else 'rule'} {place}" for place, text in enumerate(said, 1)}
+    named = {_rule(rule): "none" if hasattr(rule, "reason") else "rule" for rule in rules}
+    return {text: f"{kind} {place}" for place, (text, kind) in enumerate(named.items(), 1)}
 
 
 def _entry(entry: Metric, chances: dict[str, str], intervals: dict[str, str]) -> str:
@@ -185,8 +185,8 @@ def _value(row: dict[str, Any]) -> str:
 
 
 def _rule(rule: Any) -> str:
-    """The description of a declared chance level or interval rule."""
-    return f"none, {rule.reason}" if hasattr(rule, "reason") else (inspect.getdoc(rule) or "").partition("\n")[0]
+    """The description of a declared chance level or interval rule, or why there is none."""
+    return getattr(rule, "reason", "") or _summary(getattr(rule, "func", rule)) or "Named next to the value."
 
 
 def _anchor(entry: Metric) -> str:
