@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: test fuzz hostile demo check bench coverage dist sanitize docs slow peers gpu clean
+.PHONY: test fuzz mutants hostile demo check bench coverage dist sanitize docs slow peers gpu clean
 
 comma := ,
 
@@ -85,6 +85,11 @@ check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Random changes of the code of ROOMS, of which the tests should notice most.
+ROOMS ?= ranking recovery forecasting generation explanation evolution prediction stats core study
+mutants: $(VENV)/.test
+	$(BIN)/python -m tests.mutants --count 3 --seed $$$$ $(ROOMS)
 
 # Damaged files, flipped bits, killed commands and full disks; SCALE=0.1 makes a tenth of the attempts.
 SCALE ?= 1

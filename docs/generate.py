@@ -1,4 +1,4 @@
-"""The pages of metrics, checks and public names from their registries, and those of commands from their help.
+"""The pages of metrics, checks, commands and public names, from what declares them.
 
 The build of the docs writes them (docs/conf.py); they are not committed.
 """
@@ -7,59 +7,25 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import io
 import re
-import textwrap
 import tomllib
-import warnings
-from collections.abc import Iterator
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import click
-
 import graphgauge
 from graphgauge.audit import checks
-from graphgauge.cli.app import cli
-from graphgauge.cli.door import DoorCommand
-from graphgauge.core import metric as declared
-from graphgauge.core import registry as new_registry
-from graphgauge.core.errors import UnknownNameError
-from graphgauge.core.family import BUILT_IN, Family
-from graphgauge.core.family import family as family_of
+from graphgauge.core import registry
+from graphgauge.core.door import Input, doors
+from graphgauge.core.family import BUILT_IN
+from graphgauge.core.metric import Metric
 from graphgauge.core.references import REFERENCES
-from graphgauge.old.core import metric as old_registry
-
-Metric = declared.Metric | old_registry.Metric
 
 DOCS = Path(__file__).parent
-GOLDEN = DOCS.parent / "tests" / "golden"
-_WIDTH = 100
-_SHORT = 12
-# What every row of tests/golden has; others are options of `evaluate`.
-_ROW = ("key", "input", "value", "origin")
-_ROWS = {
-    "formula": "the definition; `[ ]` is 1 if the condition holds, else 0; means and sums are over the counted items",
-    "better": "which direction is better, and the range of values",
-    "counts": "the items that `n` counts",
-    "computed": "by default or on request, and the samples it can be computed on (the input is counted into "
-    "samples); the first available one is used",
-    "conventions": "choices that the formula leaves open; *as chosen* means set by the option of that name "
-    "([more](../conventions.md))",
-    "fair to": "the classes of predicted graphs that can be compared by it; without this row, all "
-    "([more](../recovery.md#graphs-that-leave-marks-open))",
-    "chance": "the models without knowledge whose scores are shown next to the value",
-    "interval": "how the interval is computed, or why there is none",
-    "laws": "properties that the tests check, and those that do not hold, with the reason: *permutation*, the order of "
-    "the items does not matter; *merge*, merged parts give the whole; *monotone*, a better prediction does not score "
-    "worse; *symmetry*, truth and prediction may be exchanged",
-    "elsewhere": "libraries that have it; the linked page gives their name for it and the numbers that change",
-}
 # What evaluations consist of, and the engines, by the modules that have it.
-_SHARED = {
+SHARED = {
     "core.evaluation": ["Evaluation", "Run"],
     "core.result": ["Result", "Interval", "Reference"],
     "core.grid": ["Grid"],
@@ -75,29 +41,16 @@ _SHARED = {
     "engines.distributed": ["merged"],
     "core.errors": ["GraphgaugeError", "InputError", "OptionError", "UnknownNameError", "MissingExtraError"],
 }
-# The page with examples of a command; a family's page has the family's name.
-_GUIDES = {
-    "negatives": "negatives.md",
-    "merge": "scale.md#parts-and-machines",
-    "aggregate": "tables.md",
-    "compare": "statistics.md",
-    "init": "study.md",
-    "run": "study.md",
-    "gate": "gates.md",
-    "verify": "study.md#what-verify-proves",
-    "report": "report.md",
-    "audit": "audit/index.md",
-    "metrics": "metrics/index.md",
-    "demo": "quickstart.md#see-it-work",
-    **{family: f"{family}.md" for family in BUILT_IN},
-}
+
+
+_OTHERS = ("core", "../commands", "../audit/index", "../protocols", "../contracts")
 
 
 @cache
 def pages() -> dict[Path, str]:
     """Every generated page: its path and its text."""
-    made = (*_metric_pages(), *_command_pages(), *_audit_pages(), *_reference_pages())
-    return {DOCS / path: text for path, text in made}
+    made = (*_metric_pages(), *_reference_pages(), ("audit/index.md", _audit()))
+    return {DOCS / path: f"{text.rstrip()}\n" for path, text in made}
 
 
 def write() -> None:
@@ -108,160 +61,7 @@ def write() -> None:
             path.write_text(text, encoding="utf-8")
 
 
-# ----------------------------------------------------------------- reference
-
-
-def public_names() -> dict[str, list[str]]:
-    """The public names of every public package."""
-    packages = [name for name in graphgauge.__all__ if inspect.ismodule(getattr(graphgauge, name)) and name != "core"]
-    found = {package: getattr(graphgauge, package) for package in packages}
-    return _SHARED | {package: list(getattr(module, "__all__", ())) for package, module in found.items()}
-
-
-def _reference_pages() -> Iterator[tuple[str, str]]:
-    found = {package: names for package, names in public_names().items() if names}
-    lines = ["# Reference", "", "All public names, with parameters, return values and examples.", ""]
-    lines += ["| package | |", "|---|---|"]
-    for package in found:
-        summary = (importlib.import_module(f"graphgauge.{package}").__doc__ or "").partition("\n")[0]
-        lines.append(f"| [`graphgauge.{package}`]({package}.md) | {_cell(summary)} |")
-    yield "reference/index.md", _page([*lines, "", *_toctree(list(found), hidden=True)])
-    for package, names in found.items():
-        yield f"reference/{package}.md", _reference_page(package, names)
-
-
-def _reference_page(package: str, names: list[str]) -> str:
-    module = importlib.import_module(f"graphgauge.{package}")
-    lines = [f"# `graphgauge.{package}`", "", (module.__doc__ or "").strip(), ""]
-    kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Values": []}
-    for name in names:
-        value = getattr(module, name)
-        kinds["Classes" if inspect.isclass(value) else "Functions" if callable(value) else "Values"].append(name)
-    for title, members in kinds.items():
-        if members:
-            lines += [f"## {title}", "", "| | |", "|---|---|"]
-            lines += [f"| {{py:obj}}`~graphgauge.{package}.{name}` | {_short(module, name)} |" for name in members]
-            lines += ["", "```{eval-rst}"]
-            directive = {"Functions": "autofunction", "Classes": "autoclass", "Values": "autodata"}[title]
-            for name in members:
-                lines += [f".. {directive}:: graphgauge.{package}.{name}"]
-                lines += ["   :members:"] if title == "Classes" else []
-                lines += [""]
-            lines += ["```", ""]
-    return _page(lines[:-1])
-
-
-def _short(module: Any, name: str) -> str:
-    """The first line of a docstring; a value has none of its own."""
-    value = getattr(module, name)
-    described = inspect.isclass(value) or callable(value)
-    return _cell((inspect.getdoc(value) or "").partition("\n")[0]) if described else ""
-
-
 # ------------------------------------------------------------------- metrics
-
-
-def _registry(family: str) -> Any:
-    """The registry of a family: families that are not rebuilt have one of their own."""
-    return new_registry if isinstance(family_of(family), Family) else old_registry
-
-
-def metrics_of(family: str) -> tuple[Any, ...]:
-    """The declared metrics of a family."""
-    return tuple(_registry(family).metrics(family))
-
-
-def formula_of(entry: Any) -> str | None:
-    """The formula that a metric declares, or that of formulas.toml."""
-    return getattr(entry, "formula", "") or formulas().get(entry.family, {}).get(entry.key)
-
-
-def _metric_pages() -> Iterator[tuple[str, str]]:
-    families = list(BUILT_IN)
-    lines = [
-        "# Metrics",
-        "",
-        f"All {sum(len(metrics_of(family)) for family in families)} metrics. `graphgauge metrics KEY` explains one.",
-        "",
-        "| family | metrics |",
-        "|---|---|",
-        *(f"| [{family}]({family}.md) | {_keys(family)} |" for family in families),
-        "",
-        "## How to read a metric",
-        "",
-        "| | |",
-        "|---|---|",
-        *(f"| {row} | {text} |" for row, text in _ROWS.items()),
-        "",
-        "The *worked example* below each table has a value that was computed by hand, how, and what graphgauge prints",
-        "for the same input. The inputs are at the end of each page; the tests use them, too.",
-        "",
-        *_toctree(families, hidden=True),
-    ]
-    yield "metrics/index.md", _page(lines)
-    for family in families:
-        yield f"metrics/{family}.md", _family_page(family)
-
-
-def _keys(family: str) -> str:
-    return ", ".join(f"[`{entry.key}`]({family}.md#{_anchor(entry)})" for entry in metrics_of(family))
-
-
-def _differences(family: str) -> list[str]:
-    """A link to the page of other libraries, where there is one."""
-    if not (DOCS / "agreement" / f"{family}.md").exists():
-        return []
-    return [f"Differences from other libraries: [agreement](../agreement/{family}.md)."]
-
-
-def _family_page(family: str) -> str:
-    entries = metrics_of(family)
-    lines = [
-        f"# {family.capitalize()} metrics",
-        "",
-        f"Usage: [{family}](../{family}.md). Meaning of the rows: [metrics](index.md#how-to-read-a-metric).",
-        *_differences(family),
-        "",
-        "| key | in short | better | range |",
-        "|---|---|---|---|",
-    ]
-    lines += [
-        f"| [`{entry.key}`](#{_anchor(entry)}) | {entry.summary} | {_better(entry)} | {_range(entry)} |"
-        for entry in entries
-    ]
-    for entry in entries:
-        lines += ["", *_metric_section(entry)]
-    lines += ["", *_example_inputs(family)]
-    references = sorted({entry.reference for entry in entries if entry.reference})
-    lines += ["", "## References", "", "```bibtex", "\n\n".join(REFERENCES[key].bibtex for key in references), "```"]
-    return _page(lines)
-
-
-def _metric_section(entry: Metric) -> list[str]:
-    formula = formula_of(entry)
-    facts = {"formula": f"`{formula}`"} if formula else {}
-    facts |= {"better": f"{_better(entry)}; {_range(entry)}", "counts": entry.unit}
-    if entry.section is not None:
-        facts["section"] = entry.section
-    if entry.goal is not None:
-        facts["goal"] = f"{'>' if entry.direction == 'higher' else '≤'} {entry.goal:g}"
-    if entry.params:
-        facts["parameters"] = ", ".join(f"`{name}` = {value}" for name, value in entry.params.items())
-    asked = "by default, if the input allows it" if entry.default else "if named in `metrics=`"
-    facts["computed"] = f"{asked}; on {' or '.join(entry.needs)}"
-    facts["conventions"] = "; ".join(f"*{name}*: {text}" for name, text in entry.conventions.items())
-    if entry.fair_to is not None:
-        facts["fair to"] = ", ".join(entry.fair_to)
-    facts["chance"] = _rule(entry.chance)
-    facts["interval"] = _rule(entry.interval)
-    facts["laws"] = _laws(entry)
-    if elsewhere := [f"[{title}](../coming_from.md#{_slug(title)})" for title in _elsewhere(entry)]:
-        facts["elsewhere"] = ", ".join(elsewhere)
-    if entry.reference:
-        facts["reference"] = f"{REFERENCES[entry.reference].short}, `{entry.reference}` below"
-    lines = [f"({_anchor(entry)})=", f"## `{entry.key}`", "", _prose(entry), "", "| | |", "|---|---|"]
-    lines += [f"| {name} | {_cell(text)} |" for name, text in facts.items()]
-    return [*lines, "", *_worked(entry)] if entry.key in worked(entry.family) else lines
 
 
 @cache
@@ -270,254 +70,265 @@ def formulas() -> dict[str, dict[str, str]]:
     return tomllib.loads((DOCS / "formulas.toml").read_text(encoding="utf-8"))
 
 
-def _laws(entry: Metric) -> str:
-    holding = [name for name, law in entry.laws.items() if law is True]
-    broken = [f"not {name}: {law.reason}" for name, law in entry.laws.items() if law is not True]
-    return "; ".join([", ".join(holding), *broken] if holding else broken)
-
-
-# ------------------------------------------------------------------ examples
+def formula_of(entry: Metric) -> str | None:
+    """The formula that a metric declares, or that of formulas.toml."""
+    return entry.formula or formulas().get(entry.family, {}).get(entry.key)
 
 
 @cache
-def _golden(family: str) -> dict[str, Any]:
+def golden(family: str) -> dict[str, Any]:
     """Small inputs, and values computed by hand."""
-    path = GOLDEN / f"{family}.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {"row": [], "inputs": {}, "about": {}}
+    path = DOCS.parent / "tests" / "golden" / f"{family}.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {"row": [], "about": {}}
 
 
 def worked(family: str) -> dict[str, dict[str, Any]]:
-    """By the key in the registry, the value computed by hand that a metric's page shows: the first."""
+    """By the key in the registry, the value computed by hand that a metric's entry shows: the first."""
     rows: dict[str, dict[str, Any]] = {}
-    for row in _golden(family)["row"]:
-        rows.setdefault(_registry(family).find(row["key"], family)[0].key, row)
+    for row in golden(family)["row"]:
+        rows.setdefault(registry.find(row["key"], family)[0].key, row)
     return rows
 
 
-def _worked(entry: Metric) -> list[str]:
-    """A value computed by hand, how, and what the library prints for it."""
-    row = worked(entry.family)[entry.key]
-    options = "".join(f", {name}={_literal(value)}" for name, value in row.items() if name not in _ROW)
-    key = row["key"]
-    inputs = _arguments(entry.family, row["input"])
-    code = f'print(evaluate({inputs}{options}, metrics=["{key}"])["{key}"])'
-    printed = io.StringIO()
-    with redirect_stdout(printed), warnings.catch_warnings(action="ignore"):
-        exec(code, dict(_namespace(entry.family)))
-    value = row["value"] if len(row["value"]) < 12 else f"{float(Fraction(row['value'])):.6g}"
-    place = f"#{entry.family}-example-{row['input']}"
-    return [
-        f"**Worked example** on [`{row['input']}`]({place}): `{key}` = {value.replace('-', '−')}: {row['origin']}.",
-        "",
-        "```pycon",
-        f">>> {code}",
-        printed.getvalue().strip(),
-        "```",
+def _metric_pages() -> Iterator[tuple[str, str]]:
+    rows = [f"| [{family}]({family}.md) | {', '.join(map(_link, registry.metrics(family)))} |" for family in BUILT_IN]
+    count = sum(len(registry.metrics(family)) for family in BUILT_IN)
+    yield (
+        "metrics/index.md",
+        f"""# Metrics
+
+All {count} metrics; `graphgauge metrics KEY` explains one. In formulas, `[ ]` is 1 if the condition holds, else 0; sums
+and means run over the counted items. An entry has an example with its value and where that is from. Laws that do not
+hold are named: *permutation* (the order of items does not matter), *merge* (merged parts give the whole), *monotone* (a
+better prediction does not score worse), *symmetry* (truth and prediction may be exchanged).
+
+| family | metrics |
+|---|---|
+{_lines(rows)}
+
+{_toctree(BUILT_IN)}""",
+    )
+    for family in BUILT_IN:
+        yield f"metrics/{family}.md", _family_page(family)
+
+
+def _link(entry: Metric) -> str:
+    return f"[`{entry.key}`]({entry.family}.md#{_anchor(entry)})"
+
+
+def _family_page(family: str) -> str:
+    """The entries of a family, and above them what several have in common: levels of chance, intervals, examples."""
+    entries = registry.metrics(family)
+    chances, intervals = (_shared(getattr(entry, name) for entry in entries) for name in ("chance", "interval"))
+    examples = [f"- **{name}**: {' '.join(text.split())}" for name, text in golden(family).get("about", {}).items()]
+    cited = sorted({entry.reference for entry in entries if entry.reference})
+    sources = [f"- {REFERENCES[key].short}: {dict(REFERENCES[key].fields)['title']}." for key in cited]
+    agreement = "agreement/" + family
+    differences = f", [where libraries differ](../{agreement}.md)" if (DOCS / f"{agreement}.md").exists() else ""
+    return f"""# {family.capitalize()} metrics
+
+How to use them: [{family}](../{family}.md); [functions and options](../reference/{family}.md){differences}.
+
+**Levels of chance**
+
+{_lines(f"- **{name}**: {text}" for text, name in chances.items())}
+
+**Intervals**
+
+{_lines(f"- **{name}**: {text}" for text, name in intervals.items())}
+
+{_lines(_entry(entry, chances, intervals) for entry in entries)}
+
+## Examples
+
+{_lines(examples)}
+
+## Sources
+
+{_lines(sources)}"""
+
+
+def _shared(rules: Iterable[Any]) -> dict[str, str]:
+    """What rules say, each once, with the name that entries use for it."""
+    named = {_rule(rule): "none" if hasattr(rule, "reason") else "rule" for rule in rules}
+    return {text: f"{kind} {place}" for place, (text, kind) in enumerate(named.items(), 1)}
+
+
+def _entry(entry: Metric, chances: dict[str, str], intervals: dict[str, str]) -> str:
+    range_ = " to ".join(f"{bound:g}".replace("inf", "∞").replace("-", "−") for bound in entry.bounds)
+    better = {"higher": "Higher is better", "lower": "Lower is better", "none": "Neither is better"}
+    facts = [
+        f"{better.get(entry.direction, f'Closest to {entry.target} is better')}, {range_}",
+        f"`n` counts {entry.unit}",
+        *(["headline"] if entry.default else []),
+        f"chance: {chances[_rule(entry.chance)]}",
+        f"interval: {intervals[_rule(entry.interval)]}",
+        *(f"{name}: {text}" for name, text in entry.conventions.items() if text != "as chosen"),
+        *(f"not {name}" for name, law in entry.laws.items() if law is not True),
+        *([f"fair to {', '.join(entry.fair_to)}"] if entry.fair_to else []),
     ]
+    row = worked(entry.family).get(entry.key)
+    cited = [REFERENCES[entry.reference].short] if entry.reference else []
+    lines = [
+        f"({_anchor(entry)})=",
+        f"## `{entry.key}`\n",
+        f"{_first_paragraph(entry.definition)}\n",
+        f"`{formula_of(entry)}`\n",
+        f"{'; '.join([*facts, *cited])}.\n",
+    ]
+    return _lines([*lines, *([f"*Example {row['input']}*: {_value(row)}: {row['origin']}.\n"] if row else [])])
 
 
-def _arguments(family: str, name: str) -> str:
-    """How `evaluate` takes an input: by its names, or as the queries of lists."""
-    lists = {"indices": "from_topk", "labels": "from_lists"} if family == "ranking" else {}
-    found = [lists[each] for each in _golden(family)["inputs"][name] if each in lists]
-    return f"Queries.{found[0]}(**{name})" if found else f"**{name}"
+def _value(row: dict[str, Any]) -> str:
+    value = row["value"] if len(row["value"]) < 12 else f"{float(Fraction(row['value'])):.6g}"
+    return value.replace("-", "−")
 
 
-@cache
-def _namespace(family: str) -> dict[str, Any]:
-    """The names that the code of the examples uses, from the code that the page prints."""
-    found: dict[str, Any] = {}
-    for source in ("".join(_imported(family)), *_sources(family).values()):
-        exec(source, found)
-    return found
-
-
-def _imported(family: str) -> list[str]:
-    return [f"from graphgauge.{family} import {'Queries, ' if family == 'ranking' else ''}evaluate"]
-
-
-@cache
-def _sources(family: str) -> dict[str, str]:
-    """The inputs that the examples use, as Python."""
-    used = {row["input"] for row in worked(family).values()}
-    found = {}
-    for name in (name for name in _golden(family)["inputs"] if name in used):
-        given = _golden(family)["inputs"][name].items()
-        found[name] = f"{name} = dict(\n" + "".join(f"    {key}={_literal(value)},\n" for key, value in given) + ")"
-    return found
-
-
-def _example_inputs(family: str) -> list[str]:
-    lines = ["## Inputs of the examples", "", "```{code-block} python", *_imported(family), "```"]
-    for name, source in _sources(family).items():
-        lines += ["", f"({family}-example-{name})=", f"### `{name}`", "", _golden(family)["about"][name], ""]
-        lines += ["```{code-block} python", source, "```"]
-    return lines
-
-
-def _literal(value: Any, indent: int = 4) -> str:
-    """A value as Python source: repeats are multiplied, what is long is broken, numbers and letters fill lines."""
-    if isinstance(value, list) and len(value) > 4 and all(element == value[0] for element in value):
-        return f"[{_literal(value[0], indent)}] * {len(value)}"
-    line = repr(value).replace("'", '"')
-    if len(line) + indent < _WIDTH or not isinstance(value, list | dict):
-        return line
-    pad = " " * (indent + 4)
-    if isinstance(value, dict):
-        inner = [f'"{name}": {_literal(element, indent + 4)},' for name, element in value.items()]
-    else:
-        inner = [f"{_literal(element, indent + 4)}," for element in value]
-        if max(map(len, inner)) < _SHORT:
-            inner = textwrap.wrap(" ".join(inner), _WIDTH - indent - 4, break_long_words=False)
-    opening, closing = "{}" if isinstance(value, dict) else "[]"
-    return "\n".join([opening, *(pad + part for part in inner), " " * indent + closing])
-
-
-# ------------------------------------------------------------------ elsewhere
-
-
-def _elsewhere(entry: Metric) -> list[str]:
-    """The libraries, as coming_from.md titles them, whose tables name the metric on the right."""
-    return [title for title, keys in _mapped().items() if (entry.family, entry.key) in keys]
-
-
-@cache
-def _mapped() -> dict[str, set[tuple[str, str]]]:
-    found: dict[str, set[tuple[str, str]]] = {}
-    for part in (DOCS / "coming_from.md").read_text(encoding="utf-8").split("\n## ")[1:]:
-        title, _, text = part.partition("\n")
-        families = re.findall(r"\]\(agreement/(\w+)\.md\)", text)
-        right = [cells[2] for line in text.splitlines() if len(cells := line.split("|")) == 4]
-        words = {
-            word for cell in right for code in re.findall("`([^`]+)`", cell) for word in re.findall(r"[\w.@*]+", code)
-        }
-        found[title] = {(family, key) for family in families for word in words for key in _named(word, family)}
-    return found
-
-
-def _named(word: str, family: str) -> Iterator[str]:
-    """The metrics that a word names: a key, a key with its parameter, or several with a star."""
-    if word.endswith("*"):
-        yield from (entry.key for entry in metrics_of(family) if entry.key.startswith(word[:-1]))
-        return
-    try:
-        yield _registry(family).find(word.removeprefix(f"{family}."), family)[0].key
-    except UnknownNameError:
-        return
-
-
-def _prose(entry: Metric) -> str:
-    """The definition without its doctest examples."""
-    return entry.definition.partition(">>>")[0].strip()
-
-
-def _rule(rule: object) -> str:
-    """The description of a declared chance level or interval rule."""
-    if hasattr(rule, "reason"):
-        return f"none: {rule.reason}"
-    return (rule.__doc__ or "").strip().partition("\n")[0]
-
-
-def _better(entry: Metric) -> str:
-    if entry.direction == "target":
-        return f"closest to {entry.target:g}"
-    return {"higher": "higher", "lower": "lower", "none": "neither"}[entry.direction]
-
-
-def _range(entry: Metric) -> str:
-    low, high = (f"{bound:g}".replace("inf", "∞").replace("-", "−") for bound in entry.bounds)
-    return f"{low} to {high}".replace(" ", "\N{NO-BREAK SPACE}")
+def _rule(rule: Any) -> str:
+    """The description of a declared chance level or interval rule, or why there is none."""
+    return getattr(rule, "reason", "") or _summary(getattr(rule, "func", rule)) or "Named next to the value."
 
 
 def _anchor(entry: Metric) -> str:
     return f"{entry.family}-{''.join(letter if letter.isalnum() else '-' for letter in entry.key).strip('-')}"
 
 
-# ------------------------------------------------------------------ commands
+# -------------------------------------------------------- functions and doors
 
 
-def _command_pages() -> Iterator[tuple[str, str]]:
-    names = cli.list_commands(click.Context(cli))
-    lines = ["# Command line", "", "Generated from the help of the commands.", "", *_help(cli, "graphgauge")]
-    yield "cli/index.md", _page([*lines, "", *_toctree(names)])
-    for name in names:
-        command = cli.get_command(click.Context(cli), name)
-        assert command is not None
-        title, *body = _command_page(command, f"graphgauge {name}")
-        guide = ["", f"Examples: [](../{_GUIDES[name]})."] if name in _GUIDES else []
-        yield f"cli/{name}.md", _page([title, *guide, *body])
+def public_names() -> dict[str, list[str]]:
+    """The public names of every public package."""
+    packages = [name for name in graphgauge.__all__ if inspect.ismodule(getattr(graphgauge, name)) and name != "core"]
+    return SHARED | {package: list(getattr(getattr(graphgauge, package), "__all__", ())) for package in packages}
 
 
-def _command_page(command: click.Command, name: str, level: int = 1) -> list[str]:
-    """A command's help, followed by that of its subcommands, or of the other doors of the family."""
-    lines = [f"{'#' * level} `{name}`", "", *_help(command, name)]
-    for door in command.others.values() if isinstance(command, DoorCommand) else ():
-        inner = DoorCommand(command.family, door)
-        lines += ["", *_command_page(inner, f"graphgauge {command.family} {door.name}", level + 1)]
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for part in command.list_commands(context):
-            inner = command.get_command(context, part)
-            assert inner is not None
-            lines += ["", *_command_page(inner, f"{name} {part}", level + 1)]
-    return lines
+def _reference_pages() -> Iterator[tuple[str, str]]:
+    found = {package: names for package, names in public_names().items() if names}
+    merged = "reference/core.md"
+    families = {package: names for package, names in found.items() if "." not in package}
+    rest = {package: names for package, names in found.items() if "." in package}
+    yield (
+        "reference/index.md",
+        f"""# Reference
 
+Every public name with its parameters; `help(name)` adds types and an example. Options of commands and keys of studies
+stand in the same tables as the parameters that they set.
 
-def _help(command: click.Command, name: str) -> list[str]:
-    context = click.Context(
-        command, info_name=name, terminal_width=_WIDTH, max_content_width=_WIDTH, **command.context_settings
+{_toctree(["../metrics/index", *families, *_OTHERS], hidden=False)}""",
     )
-    return ["```text", command.get_help(context), "```"]
+    for package, names in families.items():
+        text = [f"# `graphgauge.{package}`\n", _summary(importlib.import_module(f"graphgauge.{package}"))]
+        yield f"reference/{package}.md", _lines([*text, *_doors(package), "\n## Names\n", _described(package, names)])
+    parts = [f"## `graphgauge.{package}`\n\n{_described(package, names)}" for package, names in rest.items()]
+    yield merged, _lines(["# What evaluations consist of, and engines\n", *parts])
 
 
-# -------------------------------------------------------------------- checks
+def _doors(package: str) -> Iterator[str]:
+    """What a family's commands and studies take: a row per parameter, with its flag and its key."""
+    for door in doors(package).values() if package in BUILT_IN else ():
+        yield f"\n## `graphgauge {' '.join(filter(None, (package, door.name)))}`\n\n{door.line}\n"
+        yield f"```sh\n{door.example}\n```\n" if door.example else ""
+        yield f"Calls `{door.call.rpartition(':')[2]}`. Each parameter with its flag and its key in studies:\n"
+        for name, field in door.fields.items():
+            parameter = (isinstance(field, Input) and field.argument) or name
+            yield f"- `{parameter}`, `--{name.replace('_', '-')}`, `{name}`: {field.help}"
 
 
-def _audit_pages() -> Iterator[tuple[str, str]]:
-    items = checks()
-    lines = [
-        "# Audit",
-        "",
-        "The checks of `graphgauge audit`. Cheap checks give the findings of every evaluation. Checks on request,",
-        "and those that need further inputs, run in `graphgauge audit`. Pages have the fault, a real example and the",
-        "fix. The last column lists the inputs of a check: samples that an evaluation keeps, its results, and inputs",
-        "that you must pass to the audit.",
-        "",
-        "| check | fires when | family | severity | inputs |",
-        "|---|---|---|---|---|",
+def _described(package: str, names: list[str]) -> str:
+    """The public names of a module as Sphinx's Python objects, which other projects can link to."""
+    module = importlib.import_module(f"graphgauge.{package}")
+    calls = {door.function for door in doors(package).values()} if package in BUILT_IN else set()
+    blocks = [_object(f"graphgauge.{package}.{name}", getattr(module, name), calls) for name in names]
+    return _lines(["```{eval-rst}", *blocks, "```"])
+
+
+def _object(name: str, value: Any, calls: Iterable[Callable[..., Any]]) -> str:
+    if inspect.isclass(value):
+        own = [
+            (attribute, getattr(member, "__func__", member))
+            for attribute, member in vars(value).items()
+            if not attribute.startswith("_") and inspect.isfunction(getattr(member, "__func__", member))
+        ]
+        members = "\n\n".join(f"   .. py:method:: {key}{_signature(each)}\n\n      {_rst(each)}" for key, each in own)
+        return f".. py:class:: {name}{_signature(value)}\n\n   {_rst(value)}\n\n{members}\n"
+    if not callable(value):
+        return f".. py:data:: {name}\n"
+    said = "" if value in calls else "\n\n".join(f"   :param {each}: {text}" for each, text in _parameters(value))
+    return f".. py:function:: {name}{_signature(value)}\n\n   {_rst(value)}\n\n{said}\n"
+
+
+def _signature(value: Any) -> str:
+    """The names of parameters, with defaults; types are for `help`."""
+    try:
+        known = inspect.signature(value)
+    except (TypeError, ValueError):
+        return "()"
+    plain = [
+        each.replace(annotation=each.empty) for each in known.parameters.values() if each.name not in ("self", "cls")
     ]
-    described = [item.name for item in items if (DOCS / "audit" / f"{item.name}.md").exists()]
-    for item in items:
-        name = f"[`{item.name}`]({item.name}.md)" if item.name in described else f"`{item.name}`"
-        when = f"{item.summary}{' On request.' if item.costly else ''}"
-        needs = ", ".join(item.needs)
-        lines.append(f"| {name} | {_cell(when)} | {item.family} | {item.severity} | {needs} |")
-    lines += [
-        "",
-        "## How often they fire",
-        "",
-        "On simulated inputs without the fault, and with the fault at three strengths (measured by `make slow`).",
-        "Checks of results and of conventions test a fact and make no errors; significance tests at 5 % miss some",
-        "faults. The page of each check has its rates.",
-        "",
+    defaults = [each.replace(default=each.empty) if "<" in repr(each.default) else each for each in plain]
+    try:
+        return str(known.replace(parameters=defaults, return_annotation=known.empty))
+    except ValueError:
+        return str(inspect.Signature(plain))
+
+
+def _parameters(function: Any) -> Iterator[tuple[str, str]]:
+    """The parameters that a docstring lists, each with its first sentence."""
+    text = re.search(r"^Parameters\n-+\n(.*?)(?=^\w+\n-{3,}$|\Z)", inspect.getdoc(function) or "", re.M | re.S)
+    for names, body in re.findall(r"^(\S[^\n]*)\n((?:[ ]+[^\n]*\n?|\n)*)", text[1] if text else "", re.M):
+        sentence = re.split(r"(?<=[.:;]) ", " ".join(body.split()))[0]
+        yield from ((name.strip(" *"), _escaped(sentence)) for name in names.partition(":")[0].split(","))
+
+
+def _rst(value: Any) -> str:
+    return _escaped(_summary(value))
+
+
+def _escaped(text: str) -> str:
+    """Plain text with `code` as reStructuredText."""
+    parts = re.split(r"`+([^`]+)`+", text)
+    return "".join(
+        f"``{part}``" if place % 2 else re.sub(r"([*|\\]|_(?=\W|$))", r"\\\1", part) for place, part in enumerate(parts)
+    )
+
+
+# --------------------------------------------------------------------- checks
+
+
+def _audit() -> str:
+    """Every check, and when it fires."""
+    pages = [item.name for item in checks() if (DOCS / "audit" / f"{item.name}.md").exists()]
+    rows = [
+        f"- {f'[`{item.name}`]({item.name}.md)' if item.name in pages else f'`{item.name}`'} "
+        f"({item.family}, {item.severity}{', on request' if item.costly else ''}): {item.summary}"
+        for item in checks()
     ]
-    yield "audit/index.md", _page([*lines, *_toctree(described, hidden=True)])
+    return f"""# Checks
+
+Cheap checks give the findings of every evaluation; those on request, and those that need further inputs, run in
+`graphgauge audit`, whose `--explain NAME` says what each needs. Pages have the fault, an example, the fix, and how often
+the check fires without and with the fault.
+
+{_lines(rows)}
+
+{_toctree(pages)}"""
 
 
 # ---------------------------------------------------------------------- text
 
 
-def _toctree(names: list[str], *, hidden: bool = False) -> list[str]:
-    return ["```{toctree}", ":maxdepth: 1", *([":hidden:"] if hidden else []), "", *names, "```"]
+def _summary(value: Any) -> str:
+    return (inspect.getdoc(value) or "").partition("\n")[0]
 
 
-def _slug(title: str) -> str:
-    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+def _first_paragraph(text: str) -> str:
+    return text.partition(">>>")[0].partition("\n\n")[0].strip()
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+def _toctree(names: Iterable[str], *, hidden: bool = True) -> str:
+    return _lines(["```{toctree}", ":maxdepth: 1", *([":hidden:"] if hidden else []), "", *names, "```"])
 
 
-def _page(lines: list[str]) -> str:
-    return "\n".join(line.rstrip() for line in "\n".join(lines).split("\n")) + "\n"
+def _lines(parts: Iterable[str]) -> str:
+    return "\n".join(parts)

@@ -14,7 +14,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 WRITTEN_BY_BUILD = (
-    *(DOCS / folder for folder in ("_build", "metrics", "cli", "reference")),
+    *(DOCS / folder for folder in ("_build", "metrics", "reference")),
     DOCS / "audit" / "index.md",
 )
 PAGES = [

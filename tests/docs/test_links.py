@@ -73,7 +73,7 @@ def _entries(page: Path) -> Iterator[Path]:
         for line in filter(None, map(str.strip, block.text.splitlines())):
             if not line.startswith(":"):
                 name = line.partition("<")[2].rstrip(">") or line  # a title may stand before it
-                yield page.parent / f"{name}.md"
+                yield (page.parent / f"{name}.md").resolve()
 
 
 def test_a_broken_link_is_seen(tmp_path: Path) -> None:

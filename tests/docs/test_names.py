@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 import pytest
-from tests.docs.pages import DOCS, ROOT, generator, name_of, prose
+from tests.docs.pages import DOCS, ROOT, name_of, prose
 
 from graphgauge.cli.app import cli
 from graphgauge.core import registry
@@ -25,7 +25,6 @@ from graphgauge.core.errors import GraphgaugeError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import BUILT_IN
 from graphgauge.core.result import Result
-from graphgauge.old.core import metric as old_registry
 
 COPIED_FROM = [DOCS / "quickstart.md", DOCS / "conventions.md", ROOT / "README.md", DOCS / "index.md"]
 FAMILIES = {name: importlib.import_module(f"graphgauge.{name}") for name in BUILT_IN}
@@ -40,17 +39,13 @@ CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 @cache
 def is_metric(name: str) -> bool:
     """A key with its parameter filled in, or with a star for several, or a library's own name for one."""
-    keys = [entry.key for family in BUILT_IN for entry in generator()["metrics_of"](family)]
+    keys = [entry.key for family in BUILT_IN for entry in registry.metrics(family)]
     if "*" in name:
         return any(fnmatch(key, name) for key in keys)
     if name in keys or name in {key.partition("@{")[0] for key in keys}:
         return True
-    return _found(registry, name) or _found(old_registry, name)
-
-
-def _found(known: Any, name: str) -> bool:
     try:
-        known.find(name)
+        registry.find(name)
     except GraphgaugeError:
         return False
     return True

@@ -16,10 +16,10 @@ import pytest
 from tests.docs.pages import DOCS, generator, text_of
 
 from graphgauge.core import family as new_family
-from graphgauge.core import finding as new_findings
+from graphgauge.core import finding as findings
 from graphgauge.core import registry as new_registry
 from graphgauge.core.family import BUILT_IN
-from graphgauge.old.core import findings
+from graphgauge.core.registry import metrics
 
 # Examples that need packages of the second environment; tests/peers/test_reference_examples.py runs them.
 NEEDS_PEERS = {
@@ -35,10 +35,17 @@ PUBLIC = [
 
 @pytest.mark.parametrize("family", BUILT_IN)
 def test_every_metric_has_a_formula(family: str) -> None:
-    entries = generator()["metrics_of"](family)
+    entries = metrics(family)
+    assert entries
     assert not [entry.key for entry in entries if not generator()["formula_of"](entry)], "declare its formula"
-    page = text_of(DOCS / "metrics" / f"{family}.md")
-    assert page.count("| formula |") == len(entries)
+
+
+@pytest.mark.parametrize("family", BUILT_IN)
+def test_entries_of_metrics_are_short(family: str) -> None:
+    page = text_of(DOCS / "metrics" / f"{family}.md").partition("## Examples")[0]
+    sections = {part.partition("\n")[0]: len(part.split()) for part in page.split("\n## ")[1:]}
+    assert len(sections) == len(metrics(family))
+    assert not {name: words for name, words in sections.items() if words > 120}
 
 
 @pytest.mark.parametrize(("name", "value"), PUBLIC, ids=[name for name, _ in PUBLIC])
@@ -61,7 +68,7 @@ def test_methods_are_described(name: str, method: Callable[..., Any]) -> None:
 
 
 # Classes that are shown by the example of a function or of another class.
-DECLARED = ((new_family, "_DECLARED"), (new_registry, "_METRICS"), (new_findings, "_CHECKS"))
+DECLARED = ((new_family, "_DECLARED"), (new_registry, "_METRICS"), (findings, "_CHECKS"))
 SHOWN_BY = {
     "core.evaluation.Run": "core.evaluation.Evaluation",
     "core.family.Family": "core.family.declare",

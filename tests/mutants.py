@@ -1,0 +1,164 @@
+"""Changes the code of a room at random places, one at a time, and counts which changes its tests notice.
+
+    python -m tests.mutants ranking --count 20
+
+A mutant has one comparison, operator, number or truth value changed. It is killed if the room's tests, with golden
+values and laws, fail or run longer than their time. A mutant of the core is compiled first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+OTHER = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+WORDS = {
+    " < ": " <= ",
+    " <= ": " < ",
+    " > ": " >= ",
+    " >= ": " > ",
+    " + ": " - ",
+    " - ": " + ",
+    " == ": " != ",
+    "&&": "||",
+}
+# What a room is tested by, beside the folder of its name.
+COMMON = ("tests/golden", "tests/laws")
+
+
+def python_mutants(path: Path) -> Iterator[tuple[int, str]]:
+    """Every changed text of a module, with its line."""
+    text = path.read_text(encoding="utf-8")
+    for place, _ in enumerate(ast.walk(ast.parse(text))):
+        tree = ast.parse(text)
+        node = list(ast.walk(tree))[place]
+        if _changed(node):
+            yield node.lineno, ast.unparse(tree)  # type: ignore[attr-defined]
+
+
+def _changed(node: ast.AST) -> bool:
+    """Whether a node has something to change; it is changed in its tree."""
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in OTHER:
+        node.ops[0] = OTHER[type(node.ops[0])]()
+    elif isinstance(node, ast.BinOp | ast.BoolOp) and type(node.op) in OTHER:
+        node.op = OTHER[type(node.op)]()
+    elif isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
+        node.value = not node.value if isinstance(node.value, bool) else node.value + 1
+    else:
+        return False
+    return True
+
+
+def core_mutants(path: Path) -> Iterator[tuple[int, str]]:
+    text = path.read_text(encoding="utf-8")
+    for found in re.finditer("|".join(map(re.escape, WORDS)), text):
+        line = text.count("\n", 0, found.start()) + 1
+        if not text.splitlines()[line - 1].lstrip().startswith(("//", "#")):
+            yield line, text[: found.start()] + WORDS[found[0]] + text[found.end() :]
+
+
+def chosen(room: str, count: int, seed: int) -> list[tuple[Path, int, str]]:
+    """Mutants of a room, drawn from all files by their number of lines."""
+    draw = random.Random(seed)
+    folder, mutants = (
+        (ROOT / "src/core", core_mutants) if room == "_core" else (ROOT / "src/graphgauge" / room, python_mutants)
+    )
+    files = sorted(
+        path for path in folder.rglob("*.*") if path.suffix in (".py", ".cpp") and "bindings" not in path.parts
+    )
+    sizes = [path.read_text(encoding="utf-8").count("\n") for path in files]
+    found: list[tuple[Path, int, str]] = []
+    while len(found) < count:
+        path = draw.choices(files, sizes)[0]
+        every = list(mutants(path))
+        if every:
+            line, text = draw.choice(every)
+            found.append((path, line, text))
+    return found
+
+
+def killed(path: Path, text: str, tests: list[str], seconds: float) -> bool:
+    """Whether the tests notice a changed file, in a copy of the source."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "src"
+        shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
+        changed = copy / path.relative_to(ROOT / "src")
+        changed.write_text(text, encoding="utf-8")
+        if path.suffix == ".cpp" and not _built(Path(folder)):
+            return True
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-m",
+            "not slow and not peers",
+            *tests,
+        ]
+        environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+        try:
+            done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=seconds, check=False)
+        except subprocess.TimeoutExpired:
+            return True
+        return done.returncode != 0
+
+
+def _built(folder: Path) -> bool:
+    for name in ("CMakeLists.txt", "README.md", "LICENSE", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    options = ["-DCMAKE_BUILD_TYPE=Release", "-DGRAPHGAUGE_IN_PLACE=ON", f"-DPython_EXECUTABLE={sys.executable}"]
+    commands = (["cmake", "-S", ".", "-B", "build", *options], ["cmake", "--build", "build"])
+    return all(subprocess.run(each, cwd=folder, capture_output=True, check=False).returncode == 0 for each in commands)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rooms", nargs="+", help="folders of src/graphgauge, or _core")
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=60, help="of the tests of one mutant")
+    options = parser.parse_args()
+    for room in options.rooms:
+        own = "tests/compiled" if room == "_core" else f"tests/{room}"
+        tests = [own, *COMMON, "-k", f"{room} or not (golden or laws)"] if room != "_core" else [own]
+        outcomes = []
+        for path, line, text in chosen(room, options.count, options.seed):
+            outcomes.append(killed(path, text, tests, options.seconds))
+            print(f"{'killed  ' if outcomes[-1] else 'survived'} {path.relative_to(ROOT)}:{line}", flush=True)
+        print(f"{room}: {sum(outcomes)} of {len(outcomes)} killed", flush=True)
+
+
+if __name__ == "__main__":
+    main()
