@@ -307,8 +307,8 @@ def _audit() -> str:
     return f"""# Checks
 
 Cheap checks give the findings of every evaluation; those on request, and those that need further inputs, run in
-`graphgauge audit`, whose `--explain NAME` says what each needs. Pages have the fault, an example, the fix, and how often
-the check fires without and with the fault.
+`graphgauge audit`, whose `--explain NAME` says what each needs. Pages have the fault, an example, the fix, and how
+often the check fires without and with the fault.
 
 {_lines(rows)}
 
