@@ -1,0 +1,199 @@
+"""All distances between samples: Euclidean ones of points, Hamming and Jaccard distances of bits, and silhouettes.
+
+Euclidean distances are from the differences of coordinates: ‖x‖² + ‖y‖² − 2x·y loses all digits if points are close to
+each other. That product is exact, and many times as fast, for small integers such as bits, and is used for those.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge import _core
+from graphgauge.core.errors import InputError
+from graphgauge.core.threads import threads_for
+from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+
+Words = NDArray[np.uint64]
+
+# Points per side of a tile of distances that stays in the cache.
+_TILE = 128
+# Integers up to this are exact in single precision.
+_EXACT = 2.0**24
+# Sums of distances that are in memory at the same time, and bits that are converted to floats at a time.
+_MOST_SUMS, _MOST_FLOATS = 1 << 23, 1 << 18
+# The core adds up similarities as integers with this many fractional bits, so that sums do not depend on the order.
+_FRACTION = 40
+
+
+def tiles(start: int, stop: int, size: int = _TILE) -> list[slice]:
+    """A range of points in parts of at most `size`."""
+    return [slice(first, min(first + size, stop)) for first in range(start, stop, size)]
+
+
+# ---------------------------------------------------------------------------------------------------- points
+
+
+class Points(NamedTuple):
+    """Points (n, D), in a unit that is a power of 2 and keeps squares in range.
+
+    `integers` are the points as they are, and `lengths` their squared lengths, if both and all products are exact in
+    single precision.
+    """
+
+    rows: Floats
+    unit: float
+    integers: NDArray[np.float32] | None = None
+    lengths: NDArray[np.float32] | None = None
+
+    @classmethod
+    def of(cls, points: AnyArray) -> Points:
+        """Finite points of any type; the original is not changed."""
+        points = np.asarray(points, np.float64)
+        largest = float(np.abs(points).max(initial=0.0))
+        if points.ndim != 2 or not math.isfinite(largest):
+            raise InputError(f"expected rows of finite numbers, found shape {points.shape} up to {largest}")
+        integers = lengths = None
+        if 0 < points.shape[1] * (2 * largest) ** 2 < _EXACT and bool((points == np.rint(points)).all()):
+            integers = points.astype(np.float32)
+            lengths = np.einsum("ij,ij->i", integers, integers)
+        exponent = int(np.frexp(largest)[1])
+        rows = np.require(np.ldexp(points, -exponent), None, ("C", "A"))
+        return cls(rows, float(np.ldexp(1.0, exponent)), integers, lengths)
+
+    def squared(self, rows: slice, columns: slice) -> Floats:
+        """Squared distances between two ranges of points, in squared units."""
+        if self.integers is not None and self.lengths is not None:
+            tile = self.integers[rows] @ self.integers[columns].T
+            tile *= -2
+            tile += self.lengths[rows, np.newaxis]
+            tile += self.lengths[columns]
+            return tile.astype(np.float64) / self.unit**2
+        return np.asarray(_core.squared_distances(self.rows[rows], self.rows[columns]))
+
+
+def squared_distances(first: AnyArray, second: AnyArray) -> Floats:
+    """All squared Euclidean distances (n, m) between few points."""
+    cloud, n = Points.of(np.concatenate([first, second])), len(first)
+    parts = [cloud.squared(rows, slice(n, n + len(second))) for rows in tiles(0, n)]
+    return np.concatenate(parts) * cloud.unit**2 if parts else np.empty((0, len(second)))
+
+
+def silhouettes(points: AnyArray, labels: AnyArray) -> Floats:
+    """(b − a) / max(a, b) of each of n points (n, D), Rousseeuw 1987.
+
+    a is the mean Euclidean distance to the other points of its cluster, b that to the points of the nearest other
+    cluster. 0 for the only point of a cluster and where a = b = 0, NaN with one cluster.
+
+    >>> silhouettes(np.array([[0.0], [1.0], [5.0]]), np.array([0, 0, 1]))
+    array([0.8 , 0.75, 0.  ])
+    """
+    _, cluster, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    if len(counts) < 2:
+        return np.full(len(cluster), np.nan)
+    order = np.argsort(cluster, kind="stable")  # it is quicker if points of one cluster are adjacent
+    rows, cluster = Points.of(np.asarray(points)[order]).rows, cluster[order]
+    threads, found = threads_for(rows.size * len(rows)), np.empty(len(order))
+    for part in tiles(0, len(rows), max(1, _MOST_SUMS // len(counts))):
+        sums = _core.group_distances(rows[part], rows, cluster, len(counts), threads=threads)
+        found[order[part]] = _silhouettes(sums, cluster[part], counts)
+    return found
+
+
+def _silhouettes(sums: Floats, cluster: Ints, counts: Ints) -> Floats:
+    """From each point's sum of distances to each cluster."""
+    own = (np.arange(len(cluster)), cluster)
+    inside = sums[own] / np.maximum(counts[cluster] - 1, 1)
+    means = sums / counts
+    means[own] = np.inf
+    outside = means.min(axis=1)
+    larger = np.maximum(inside, outside)
+    value = np.divide(outside - inside, larger, out=np.zeros(len(cluster)), where=larger > 0)
+    return np.where(counts[cluster] > 1, value, 0.0)
+
+
+# ------------------------------------------------------------------------------------------------------ bits
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A distance over all unordered pairs of samples: its mean, its standard deviation, and each sample's mean.
+
+    NaN without pairs. `row_means` is the mean distance of a sample to all others; twice its deviation from the mean is
+    the sample's first-order influence on the mean.
+    """
+
+    mean: float
+    std: float
+    row_means: Floats
+
+
+def packed(bits: Mask) -> Words:
+    """Rows of bits (n, D) as rows of 64-bit words, the last one padded with zeros."""
+    rows, width = bits.shape
+    packed_bytes = np.zeros((rows, -(-width // 64) * 8), np.uint8)
+    packed_bytes[:, : -(-width // 8)] = np.packbits(bits, axis=1, bitorder="little")
+    return packed_bytes.view(np.uint64)
+
+
+def hamming_pairs(bits: Mask) -> Pairs:
+    """Hamming distance in bits over all pairs of rows (n, D); mean and standard deviation are exact.
+
+    No loop over pairs of rows is needed. With S = 1 − 2x, c the column counts and G = SᵀS, over ordered pairs
+    ΣH = 2Σc(n − c) and ΣH² = (D²n² − 2D‖Sᵀ1‖² + ‖G‖²)/4, all integers; and ‖SᵀS‖ = ‖SSᵀ‖, so that products of the
+    shorter side of the matrix are enough.
+
+    >>> hamming_pairs(np.array([[0, 0], [0, 1], [1, 1]], bool)).mean
+    1.3333333333333333
+    """
+    n, width = bits.shape
+    if n < 2:
+        return Pairs(math.nan, math.nan, np.full(n, np.nan))
+    ones = np.count_nonzero(bits, axis=0)
+    away = n - 2 * ones
+    words, length = (packed(bits), width) if n < width else (packed(np.ascontiguousarray(bits.T)), n)
+    products = _core.squared_products(words, length, threads=threads_for(len(words) * words.size))
+    gram = len(words) * length**2 + 2 * sum(products.tolist())
+    total, pairs = sum((ones * (n - ones)).tolist()), n * (n - 1) // 2
+    squares = ((width * n) ** 2 - 2 * width * sum((away**2).tolist()) + gram) // 8
+    # In integers up to the last division, so that nothing cancels.
+    std = math.sqrt((pairs * squares - total**2) / pairs**2)
+    parts = tiles(0, n, max(1, _MOST_FLOATS // max(width, 1)))
+    sums = np.concatenate([bits[part] @ away.astype(np.float64) for part in parts])  # of integers, and exact
+    return Pairs(total / pairs, std, (sums + int(ones.sum())) / (n - 1))
+
+
+def jaccard_pairs(bits: Mask) -> Pairs:
+    """Jaccard distance 1 − |a ∩ b| / |a ∪ b| over all pairs of rows (n, D); two empty samples are at distance 0.
+
+    >>> jaccard_pairs(np.array([[0, 0], [0, 1], [1, 1]], bool)).mean
+    0.8333333333333334
+    """
+    n, words = len(bits), packed(bits)
+    if n < 2:
+        return Pairs(math.nan, math.nan, np.full(n, np.nan))
+    both, either, pairs, similar = _core.common_bits(words, threads=threads_for(n * words.size))
+    distance = np.where(either > 0, 1 - both / np.maximum(either, 1), 0.0)
+    count = n * (n - 1) // 2
+    mean = math.fsum(pairs * distance) / count
+    variance = math.fsum(pairs * (distance - mean) ** 2) / count
+    return Pairs(mean, math.sqrt(variance), 1 - np.ldexp(similar.astype(np.float64), -_FRACTION) / (n - 1))
+
+
+def pair_distances(bits: Mask, kind: str) -> Floats:
+    """All `hamming` distances in bits, or all `jaccard` distances, of few samples."""
+    return bit_distances(bits, bits, kind)
+
+
+def bit_distances(first: Any, second: Any, kind: str) -> Floats:
+    """The same between the rows of two matrices, (n, m)."""
+    rows, others = (np.asarray(side, np.float32) for side in (first, second))
+    common = (rows @ others.T).astype(np.float64)
+    either = rows.sum(1, dtype=np.float64)[:, np.newaxis] + others.sum(1, dtype=np.float64) - common
+    if kind == "hamming":
+        return np.asarray(either - common)
+    return np.asarray(1 - np.divide(common, either, out=np.ones_like(common), where=either > 0))

@@ -1,0 +1,267 @@
+"""The levels next to a value: what reference generators score on the same data, at the run's own sizes.
+
+- `perfect`: real samples in place of the generated ones
+- `memoriser`: training samples, drawn with replacement; `near_copy`: the same with one bit or one edge moved
+- `chance`: samples without structure (each coordinate drawn separately, graphs with random edges), or none that fit
+
+Each level has a band that contains 95 % of the values of its generator. If the real samples are too few to supply
+as many fresh ones as were generated, both sides are made smaller, and the run is compared at those sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.options import whole_number
+from graphgauge.core.result import Kind, Reference
+from graphgauge.core.types import Floats, Ints
+from graphgauge.generation.graphs import rows_of
+from graphgauge.generation.two_sample import Score, unbiased
+from graphgauge.stats.intervals import tail
+
+BAND = 0.95
+# The smallest and the largest of 39 exchangeable values enclose 95 % of a further one.
+SPLITS = 39
+# Points of a reference that are compared with each other at most.
+MOST = 1000
+# In the order of tables.
+KINDS: dict[str, Kind] = {"near_copy": "baseline", "memoriser": "baseline", "chance": "chance", "perfect": "ideal"}
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How often distributions without a closed form are drawn from: permutations, resamples, reference generators."""
+
+    seed: int = 0
+    draws: int = 999
+
+    def __post_init__(self) -> None:
+        whole_number("seed", self.seed)
+        whole_number("draws", self.draws, 1)
+
+    def generator(self, *key: int) -> np.random.Generator:
+        """A separate random stream for each purpose, so that values do not depend on the requested metrics."""
+        return np.random.default_rng([self.seed, *key])
+
+
+def level(
+    name: str,
+    value: float,
+    low: float | None = None,
+    high: float | None = None,
+    own: float | None = None,
+    note: str | None = None,
+) -> Reference:
+    """The level of a reference generator."""
+    return Reference(name, value, KINDS[name], low, high, own, note)
+
+
+def named(levels: Mapping[str, Reference | None]) -> tuple[Reference, ...]:
+    """The levels that have a value, in the order of tables."""
+    known = (levels.get(name) for name in KINDS)
+    return tuple(each for each in known if each is not None and each.value == each.value)
+
+
+def band(draws: Floats) -> tuple[float, float]:
+    """The order statistics that enclose a further draw with probability 95 %."""
+    ordered = np.sort(draws)
+    outside = max(int(tail(BAND) * (len(ordered) + 1) + 1e-9), 1)
+    return float(ordered[outside - 1]), float(ordered[-outside])
+
+
+def simulated(name: str, draws: Floats, *, own: float | None = None, note: str | None = None) -> Reference | None:
+    """A level from its draws; None without any."""
+    draws = draws[~np.isnan(draws)]
+    return level(name, float(draws.mean()), *band(draws), own, note) if len(draws) else None
+
+
+def predicted(name: str, draws: Floats, *, own: float | None = None, note: str | None = None) -> Reference | None:
+    """A level from draws (3, draws) for the lower end of its band, its middle and the upper end; None without any."""
+    draws = draws[:, ~np.isnan(draws).any(0)]
+    if not draws.size:
+        return None
+    (low, _), (_, high) = band(draws[0]), band(draws[2])
+    return level(name, float(draws[1].mean()), low, high, own, note)
+
+
+# --------------------------------------------------------------------------------------------- two samples, by kernels
+
+
+def kernel_levels(
+    kernel: Callable[[Any, Any], Floats],
+    real: Any,
+    pools: Mapping[str, Any],
+    n: int,
+    m: int,
+    score: Score,
+    *,
+    draws: int,
+    generator: np.random.Generator,
+    fresh: Any = None,
+) -> dict[str, Floats]:
+    """Draws of each level of a discrepancy: two draws from the real items, and draws from each pool against them.
+
+    `fresh` are the real items and further ones that a perfect generator generates as well.
+    """
+    every = real if fresh is None else fresh
+    further = _some(every[len(real) :], MOST, generator)
+    real = _some(real, MOST, generator)
+    every = np.concatenate([real, further])
+    within = kernel(every, every)
+    found = {"perfect": redrawn(within, n, m, score, draws=draws, generator=generator, held_out=len(real))}
+    within = within[: len(real), : len(real)]
+    for name, pool in pools.items():
+        if not len(pool):
+            continue
+        pool = _some(pool, MOST, generator)
+        inside, across = kernel(pool, pool), kernel(real, pool)
+        counts = _drawn(generator, m, len(pool), draws)
+        second = _sums(counts, *apart(inside))
+        found[name] = _possible(score(within.sum(), second, counts @ across.sum(0), len(real), m), score)
+    return found
+
+
+def redrawn(
+    gram: Floats, n: int, m: int, score: Score, *, draws: int, generator: np.random.Generator, held_out: int
+) -> Floats:
+    """Scores of n and m items, drawn with replacement from the first `held_out`, and from all, of those with kernel
+    values `gram`.
+
+    Two draws of one item count as two items at its mean distance from the others; only a draw and itself are equal.
+    Otherwise copies would widen the distribution of a narrow kernel, and shift that of a biased estimate.
+    """
+    size = len(gram)
+    gram, equal = apart(gram)
+    shares = (np.arange(size) < held_out) / held_out
+    first = generator.multinomial(n, shares, draws).astype(float)
+    second = _drawn(generator, m, size, draws)
+    across = np.einsum("di,di->d", first @ gram, second)
+    values = score(_sums(first, gram, equal), _sums(second, gram, equal), across, n, m)
+    return _possible(values, score)
+
+
+def apart(gram: Floats) -> tuple[Floats, Floats]:
+    """Kernel values with those of copies replaced by the item's mean, and what an item and itself have more."""
+    equal, gram = np.diagonal(gram).copy(), gram.copy()
+    mean = (gram.sum(1) - equal) / max(len(gram) - 1, 1)
+    np.fill_diagonal(gram, mean)
+    return gram, equal - mean
+
+
+def pair_means(distances: Floats, m: int, n: int | None, draws: int, generator: np.random.Generator) -> Floats:
+    """Mean distances within m further samples of the distribution that those with `distances` are n samples of.
+
+    Both samples are drawn again, because the mean of the n varies as well; without n, it is fixed. The spread of n
+    samples is uncertain itself: each draw has one of its posterior, so that the band is as wide as Student's.
+    """
+    between, equal = apart(distances)
+
+    def means(size: int) -> Floats:
+        return _sums(_drawn(generator, size, len(distances), draws), between, equal) / (size * (size - 1))
+
+    if n is None:
+        return means(m)
+    centre = distances.sum() / (len(distances) * (len(distances) - 1))
+    away = means(m) - means(n)
+    return np.asarray(centre + away * np.sqrt(n / generator.chisquare(n - 1, draws)))
+
+
+def _drawn(generator: np.random.Generator, count: int, size: int, draws: int) -> Floats:
+    """How often each of `size` items is among `count` drawn with replacement, (draws, size)."""
+    return generator.multinomial(count, np.full(size, 1 / size), draws).astype(float)
+
+
+def _sums(counts: Floats, between: Floats, equal: Floats) -> Floats:
+    """Sums of kernel values over ordered pairs of drawn items, each with itself included."""
+    return np.asarray(np.einsum("di,di->d", counts @ between, counts) + counts @ equal)
+
+
+def _possible(values: Any, score: Score) -> Floats:
+    """Biased discrepancies and energy distances are not negative; moving copies apart can make them so."""
+    return np.asarray(values if score is unbiased else np.maximum(values, 0.0))
+
+
+def _some(items: Any, most: int, generator: np.random.Generator) -> Any:
+    if len(items) <= most:
+        return items
+    return rows_of(items, np.sort(generator.choice(len(items), most, replace=False)))
+
+
+# --------------------------------------------------------------------------------------------- two samples, by splits
+
+
+def split_sizes(n: int, m: int, most: int = MOST) -> tuple[int, int]:
+    """How many of n real samples remain real, and how many stand for the m generated ones."""
+    fresh = min(m, n // 2, most // 2)
+    return min(n - fresh, most - fresh), fresh
+
+
+def splits(held_out: int, n: int, kept: int, fresh: int, generator: np.random.Generator) -> list[tuple[Ints, Ints]]:
+    """Random disjoint parts of n samples: one of the first `held_out`, one of all."""
+    orders = [generator.permutation(n) for _ in range(SPLITS)]
+    others = [order[fresh:] for order in orders]
+    return [(rest[rest < held_out][:kept], order[:fresh]) for rest, order in zip(others, orders, strict=True)]
+
+
+def wider(draws: Floats, centre: Any, n: Any, m: Any, drawn: Any) -> Floats:
+    """Values of m fresh samples around that of n real ones, from those of `drawn` real ones without replacement.
+
+    `centre` is the value of all real ones, which is the mean over all subsets. Subsets of one sample vary less than
+    independent samples do: by 1/drawn − 1/n instead of 1/m + 1/n.
+    """
+    factor = np.sqrt((1 / m + 1 / n) / (1 / drawn - 1 / n))
+    return np.asarray(centre + (draws - centre) * factor)
+
+
+def note_of_sizes(kept: Sequence[int], fresh: Sequence[int], conditions: int) -> str:
+    """How many samples the levels were simulated with."""
+
+    def range_of(counts: Sequence[int]) -> str:
+        return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+
+    each = "" if conditions == 1 else " per condition"
+    return (
+        f"simulated with {range_of(kept)} real and {range_of(fresh)} generated samples{each}, because real samples are "
+        "needed on both sides; the value with as many is in `own`"
+    )
+
+
+# ---------------------------------------------------------------------------------------------------- shares of samples
+
+
+def share_draws(
+    successes: Any, n: Any, m: Any, *, draws: int, generator: np.random.Generator, prior: float | None = None
+) -> Floats:
+    """Shares among m further samples, predicted from `successes` among n; one column per group.
+
+    Jeffreys' prior, or one of the same weight with this mean: half a success in each of many groups would add up.
+    """
+    up = 0.5 if prior is None else prior
+    successes, n, m = (np.asarray(value, dtype=float) for value in (successes, n, m))
+    shape = (draws, *np.broadcast_shapes(successes.shape, m.shape))
+    rate = generator.beta(successes + up, n - successes + 1 - up, shape)
+    counts = generator.binomial(m.astype(np.int64), rate)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(counts / m)
+
+
+def answer_draws(confusion: Ints, counts: Ints, *, draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
+    """Answers (3, draws, conditions, answers) to as many samples of each condition as `counts`, if they were real.
+
+    Few held-out samples do not show all confusions. For the lower end of a band, each condition has one more sample,
+    with any answer; for its middle, none; for the upper end, half a sample with the answer that was requested. A
+    single prior would add up over conditions: real samples of many would be above or below the band.
+    """
+    groups = len(confusion)
+    unseen = np.stack([np.full((groups, groups), 1 / groups), np.zeros((groups, groups)), np.eye(groups) / 2])
+    drawn = np.zeros((len(unseen), draws, groups, groups), np.int32)
+    for code in np.flatnonzero(counts):
+        for prior, answers in zip(unseen, drawn, strict=True):
+            rates = generator.dirichlet(confusion[code] + prior[code], draws)
+            answers[:, code] = generator.multinomial(int(counts[code]), rates)
+    return drawn

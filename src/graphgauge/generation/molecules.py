@@ -1,0 +1,281 @@
+"""Molecules as samples, read from SMILES by RDKit (`pip install 'graphgauge[molecules]'`).
+
+Two molecules are equal if their canonical SMILES are: stereochemistry, isotopes, charges and radicals tell them apart,
+and so do tautomers, as in MOSES (Polykovskiy et al. 2020), whose metrics are at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import text_array
+from graphgauge.core.errors import InputError
+from graphgauge.core.extras import need
+from graphgauge.core.grid import Grid
+from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.generation.distances import Words, bit_distances, packed
+from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.levels import SPLITS, split_sizes, splits
+from graphgauge.io.text import read_lines
+
+# Morgan fingerprints as in MOSES: radius 2, 1,024 bits.
+_RADIUS, _WIDTH = 2, 1024
+# Rows of a matrix of similarities that is in memory.
+_ROWS = 1000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Molecules:
+    """Molecules in the order of their SMILES; those that RDKit cannot read or sanitise are not valid.
+
+    `smiles` are canonical, empty for those that are not valid. `words` are their fingerprints as packed bits, which are
+    compared by Tanimoto similarity and are no latent space.
+
+    Examples
+    --------
+    >>> from graphgauge import generation
+    >>> molecules = generation.Molecules.from_smiles(["OCC", "CCO", "C(C"])
+    >>> molecules.smiles, molecules.valid.tolist()
+    (('CCO', 'CCO', ''), [True, True, False])
+    """
+
+    smiles: tuple[str, ...]
+    words: Words
+    # RDKit's molecules, None for those that are not valid; read again from the canonical SMILES if they are not given.
+    read: tuple[Any, ...] | None = None
+
+    @classmethod
+    def from_smiles(cls, smiles: Sequence[str], *, where: str = "smiles") -> Molecules:
+        """Read molecules from SMILES with RDKit.
+
+        Parameters
+        ----------
+        smiles
+            A list of SMILES.
+        where
+            What errors call it.
+
+        Returns
+        -------
+        Molecules
+            The molecules, in the same order.
+
+        Raises
+        ------
+        InputError
+            If it is no list of texts.
+        MissingExtraError
+            If RDKit is not installed.
+        """
+        if isinstance(smiles, str) or not all(isinstance(text, str) for text in smiles):
+            raise InputError("expected a list of SMILES", where=where)
+        chem = need("rdkit.Chem", "reading molecules")
+        made = need("rdkit.Chem.rdFingerprintGenerator", "comparing molecules")
+        morgan = made.GetMorganGenerator(radius=_RADIUS, fpSize=_WIDTH)
+        read = _parsed(smiles)
+        bits = np.zeros((len(read), _WIDTH), bool)
+        for row, molecule in zip(bits, read, strict=True):
+            if molecule is not None:
+                row[:] = morgan.GetFingerprintAsNumPy(molecule)
+        return cls(tuple("" if one is None else chem.MolToSmiles(one) for one in read), packed(bits), read)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, AnyArray]) -> Molecules:
+        """From what `arrays` returns."""
+        return cls(tuple(arrays["smiles"].tolist()), arrays["words"])
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """The arrays that `from_arrays` takes, by name."""
+        return {"smiles": text_array(self.smiles, "molecules"), "words": self.words}
+
+    def __len__(self) -> int:
+        return len(self.smiles)
+
+    def __repr__(self) -> str:
+        return str(self._table)
+
+    def _repr_html_(self) -> str:
+        return self._table.to_html()
+
+    @property
+    def _table(self) -> Grid:
+        known = [each for each in self.smiles if each]
+        return Grid.of(molecules=[len(self)], valid=[len(known)], different=[len(set(known))])
+
+    def take(self, rows: Any) -> Molecules:
+        """Some of the molecules, by a mask or by index.
+
+        Parameters
+        ----------
+        rows
+            A mask (n,), or the numbers of molecules.
+
+        Returns
+        -------
+        Molecules
+            The chosen molecules.
+        """
+        places = np.arange(len(self))[rows].tolist()
+        smiles, read = (tuple(own[place] for place in places) for own in (self.smiles, self.molecules))
+        return Molecules(smiles, self.words[places], read)
+
+    def joined(self, other: Molecules) -> Molecules:
+        """These molecules and then the other ones."""
+        return Molecules(
+            self.smiles + other.smiles, np.concatenate([self.words, other.words]), self.molecules + other.molecules
+        )
+
+    @property
+    def valid(self) -> Mask:
+        """Which could be read (n,)."""
+        return np.array([bool(each) for each in self.smiles], bool)
+
+    @cached_property
+    def fingerprints(self) -> Mask:
+        """The fingerprints as bits (n, 1024)."""
+        return np.unpackbits(self.words.view(np.uint8), axis=1, bitorder="little")[:, :_WIDTH].astype(bool)
+
+    @cached_property
+    def molecules(self) -> tuple[Any, ...]:
+        """RDKit's molecules; None of those that are not valid."""
+        return _parsed(self.smiles) if self.read is None else self.read
+
+    @cached_property
+    def statistics(self) -> dict[str, Floats]:
+        """Descriptors (n,) by name: weight, logp, qed, tpsa, rings, heavy_atoms; 0 of those that are not valid."""
+        described = _descriptors()
+        rows = [[0.0 if one is None else each(one) for each in described.values()] for one in self.molecules]
+        columns = np.array(rows, np.float64).reshape(len(rows), len(described))
+        return {name: columns[:, place] for place, name in enumerate(described)}
+
+    @cached_property
+    def scaffolds(self) -> tuple[str, ...]:
+        """The SMILES of Bemis and Murcko's scaffolds; empty without rings."""
+        murcko = need("rdkit.Chem.Scaffolds.MurckoScaffold", "scaffolds of molecules")
+        return tuple("" if one is None else murcko.MurckoScaffoldSmiles(mol=one) for one in self.molecules)
+
+    @cached_property
+    def graphs(self) -> Graphs:
+        """Graphs of atoms and bonds, labelled by element and charge, and by kind of bond."""
+        return Graphs.from_objects([_graph(one) for one in self.molecules], where="molecules")
+
+
+def read_molecules(path: str | Path) -> Molecules:
+    """The molecules of a .smi file: one SMILES per line, up to the first blank; an empty line is not valid.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    Molecules
+        The molecules.
+    """
+    if not Path(path).is_file():
+        raise InputError("no such file", where=str(path))
+    return Molecules.from_smiles([(line.split() or [""])[0] for line in read_lines(Path(path))], where=str(path))
+
+
+def _parsed(smiles: Sequence[str]) -> tuple[Any, ...]:
+    """RDKit's molecules, without its messages about what it cannot read."""
+    chem, logs = (need(f"rdkit.{part}", "reading molecules") for part in ("Chem", "RDLogger"))
+    logs.DisableLog("rdApp.*")
+    try:
+        return tuple(chem.MolFromSmiles(text) if text else None for text in smiles)
+    finally:
+        logs.EnableLog("rdApp.error")
+
+
+def _descriptors() -> dict[str, Callable[[Any], float]]:
+    described, crippen, qed = (
+        need(f"rdkit.Chem.{part}", "describing molecules") for part in ("Descriptors", "Crippen", "QED")
+    )
+    return {
+        "weight": described.MolWt,
+        "logp": crippen.MolLogP,
+        "qed": qed.qed,
+        "tpsa": described.TPSA,
+        "rings": lambda molecule: float(molecule.GetRingInfo().NumRings()),
+        "heavy_atoms": lambda molecule: float(molecule.GetNumHeavyAtoms()),
+    }
+
+
+def _graph(molecule: Any) -> dict[str, Any]:
+    if molecule is None:
+        return {"nodes": 0, "edges": []}
+    atoms = [f"{atom.GetSymbol()}{atom.GetFormalCharge():+d}" for atom in molecule.GetAtoms()]
+    bonds = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), str(bond.GetBondType())) for bond in molecule.GetBonds()]
+    return {
+        "nodes": len(atoms),
+        "edges": [bond[:2] for bond in bonds],
+        "node_labels": atoms,
+        "edge_labels": [bond[2] for bond in bonds],
+    }
+
+
+# ---------------------------------------------------------------------------------------------------- MOSES' metrics
+
+
+def snn(real: Molecules, generated: Molecules) -> float:
+    """The mean Tanimoto similarity of a generated molecule to the nearest real one; NaN if either side has none."""
+    return _snn(real.fingerprints, generated.fingerprints)
+
+
+def internal_diversity(molecules: Molecules) -> float:
+    """1 less the mean similarity of two molecules, each with itself included; NaN without any."""
+    return _diversity(molecules.fingerprints)
+
+
+def scaffold_similarity(real: Molecules, generated: Molecules) -> float:
+    """The cosine of the counts of scaffolds; molecules without rings have none. NaN if a side has none at all."""
+    return _cosine(real.scaffolds, generated.scaffolds)
+
+
+def molecule_levels(real: Molecules, count: int, generator: np.random.Generator) -> dict[str, Floats]:
+    """Draws of the level `perfect` of each: disjoint parts of the real molecules on both sides; none of too few."""
+    kept, fresh = split_sizes(len(real), max(count, 2))
+    if fresh < 2:
+        return {}
+    bits, scaffolds = real.fingerprints, real.scaffolds
+
+    def names(rows: Ints) -> list[str]:
+        return [scaffolds[row] for row in rows]
+
+    parts = splits(len(real), len(real), kept, fresh, generator)[:SPLITS]
+    return {
+        "snn": np.array([_snn(bits[a], bits[b]) for a, b in parts]),
+        "scaffold_similarity": np.array([_cosine(names(a), names(b)) for a, b in parts]),
+        "internal_diversity": np.array([_diversity(bits[b]) for _, b in parts]),
+    }
+
+
+def _snn(real: Mask, generated: Mask) -> float:
+    if not len(real) or not len(generated):
+        return np.nan
+    rows = range(0, len(generated), _ROWS)
+    nearest = [bit_distances(generated[row : row + _ROWS], real, "jaccard").min(axis=1) for row in rows]
+    return float(1 - np.concatenate(nearest).mean())
+
+
+def _diversity(bits: Mask) -> float:
+    parts = [bit_distances(bits[row : row + _ROWS], bits, "jaccard").sum() for row in range(0, len(bits), _ROWS)]
+    return float(sum(parts) / len(bits) ** 2) if len(bits) else np.nan
+
+
+def _cosine(real: Sequence[str], generated: Sequence[str]) -> float:
+    names = sorted({name for name in (*real, *generated) if name})
+    place = {name: index for index, name in enumerate(names)}
+    counts = [
+        np.bincount([place[name] for name in side if name], minlength=len(names)).astype(float)
+        for side in (real, generated)
+    ]
+    norms = [np.linalg.norm(count) for count in counts]
+    return float(counts[0] @ counts[1] / (norms[0] * norms[1])) if all(norms) else np.nan
