@@ -1,1 +1,20 @@
-"""Generators of samples: whether what they make is valid, new, diverse and like real data."""
+"""Generators of samples: whether what they make is valid, new, diverse, like real data and as requested."""
+
+from graphgauge.generation.evaluate import evaluate
+from graphgauge.generation.graphs import Graphs, read_graphs
+from graphgauge.generation.molecules import Molecules, read_molecules
+from graphgauge.generation.sample import Samples, Sides
+from graphgauge.generation.two_sample import energy_distance, mmd, prdc
+
+__all__ = [
+    "Graphs",
+    "Molecules",
+    "Samples",
+    "Sides",
+    "energy_distance",
+    "evaluate",
+    "mmd",
+    "prdc",
+    "read_graphs",
+    "read_molecules",
+]

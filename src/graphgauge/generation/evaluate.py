@@ -1,0 +1,300 @@
+"""The entry point `evaluate`: samples to sides, sides to the samples of metrics, these to results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from msgspec import structs
+
+from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.grid import Grid
+from graphgauge.core.loop import Measured, measure
+from graphgauge.core.metric import NoChance, NoInterval
+from graphgauge.core.options import confidence_level, whole_number
+from graphgauge.core.registry import DEFAULT, Chosen, find, sections, select
+from graphgauge.generation.averages import FAMILY, OTHER, ConditionSample
+from graphgauge.generation.figure import drawings
+from graphgauge.generation.graph_features import DEFAULT_CONVENTION
+from graphgauge.generation.levels import Draws
+from graphgauge.generation.needs import NEEDS, AtHand, Rules
+from graphgauge.generation.sample import Samples, Sides
+from graphgauge.generation.sections.reconstruction import EMPTY
+from graphgauge.generation.two_sample import PRDC
+from graphgauge.protocols import under_protocols
+
+CONDITION = "condition"
+
+
+@under_protocols(FAMILY)
+def evaluate(
+    real: Any = None,
+    generated: Any = None,
+    *,
+    train: Any = None,
+    classifier: Samples | None = None,
+    labels: Sequence[str] | None = None,
+    ordered: bool = False,
+    channels: Sequence[str] | None = None,
+    threshold: float | None = None,
+    validate: Callable[[Any], Any] | None = None,
+    empty: int | str = 1,
+    metrics: Any = None,
+    confidence: float = 0.95,
+    draws: int = 999,
+    seed: int = 0,
+    protocol: str | None = None,
+) -> Evaluation:
+    """Measure whether generated samples are valid, new, diverse, like real ones and as requested.
+
+    Parameters
+    ----------
+    real, generated
+        Samples, or `Samples` with what else is known of them. Samples are bits (n, *shape) of 0 and 1, lists of graphs
+        of networkx or PyG, `Graphs` or `Molecules`. The first may be `Sides`, all that there is.
+    train
+        What the generator was trained on, for novelty. Real samples among them are not held out: they are left out and
+        counted.
+    classifier
+        `Samples(conditions=…, predicted=…)` of real samples that the classifier was not trained on; its answers to
+        generated samples are their `predicted`.
+    labels, ordered, channels
+        Names of the conditions in the order of their codes; whether that order is meaningful (text conditions then need
+        `labels`); names of the first axis of a sample.
+    threshold
+        Reconstructions are probabilities, of which those above it are bits.
+    validate
+        A function of all samples of a side that says whether each is valid; it judges real and generated ones.
+    empty
+        The score of an empty sample with an empty reconstruction: 1, 0, `"nan"`, or `"skip"`.
+    metrics
+        None for the default, `all`, sections (`reconstruction`, `diversity`, `statistical`, `latent_space`,
+        `grade_conditioning`) or keys.
+    confidence
+        Level of the intervals.
+    draws
+        Number of permutations of tests, and of draws of bootstraps and of levels.
+    seed
+        Seed of all random draws.
+    protocol
+        Compare graphs as the code of `gran`, `spectre`, `digress`, `digress_emd` or `polygraph` does.
+
+    Returns
+    -------
+    Evaluation
+        The metrics that the given columns allow, with intervals and the levels of real and of memorised samples.
+
+    Raises
+    ------
+    InputError
+        If samples have different shapes, or a value is NaN.
+    OptionError
+        If an argument has no such value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import generation
+    >>> rng = np.random.default_rng(0)
+    >>> real, train = rng.random((20, 8)) < 0.5, rng.random((20, 8)) < 0.5
+    >>> ev = generation.evaluate(real, train[[0, 0, 1, 2]], train=train)
+    >>> ev["novelty"].value, ev["overall_uniqueness_ratio"].value
+    (0.0, 0.75)
+    """
+    level = confidence_level(confidence)
+    one_of("empty", str(empty), EMPTY)
+    rules = Rules(
+        str(empty), Draws(whole_number("seed", seed), whole_number("draws", draws, 1)), protocol or DEFAULT_CONVENTION
+    )
+    about = {
+        "generated": generated,
+        "train": train,
+        "classifier": classifier,
+        "labels": labels,
+        "channels": channels,
+        "threshold": threshold,
+        "validate": validate,
+    }
+    if isinstance(real, Sides):
+        given = [name for name, value in (about | {"ordered": ordered or None}).items() if value is not None]
+        if given:
+            raise OptionError(f"sides already have what {', '.join(given)} would say", fix="Leave it out.")
+        sides = real
+    elif real is None and generated is None:
+        raise OptionError("nothing to evaluate", fix="Pass real or generated samples, or both.")
+    else:
+        sides = Sides.from_samples(real, ordered=ordered, **about)
+    _refuse_unused(sides, labels=labels, ordered=ordered, threshold=threshold, empty=empty)
+    if protocol is not None and sides.kind != "graphs":
+        raise OptionError(f"{protocol} compares graphs, and samples are {sides.kind}", fix="Leave it out.").about("protocol")
+    at_hand = AtHand(sides, rules)
+    chosen, named, skipped = _chosen(metrics, at_hand)
+    common = {"conditions": f"{sides.groups} {'in order' if sides.ordered else 'without order'}"}
+
+    def conventions(sample: ConditionSample) -> dict[str, str]:
+        return common | sample.conventions
+
+    measured = measure(chosen, at_hand, named=named, confidence=level, conventions=conventions)
+    results, breakdowns = measured.results, {}
+    if sides.groups > 1:
+        breakdowns[CONDITION] = _by_condition(chosen, at_hand, measured, level)
+        if metrics == "all":
+            others, seen = _other_averages(chosen), _in_view(at_hand, "other")
+            other = measure(others, seen, named=(), confidence=level, conventions=conventions)
+            results = [*results, *(structs.replace(each, goal=None, warnings=()) for each in other.results)]
+    for sample in list(at_hand.made.values()):
+        breakdowns |= sample.tables(chosen)
+        if sides.groups > 1:
+            skipped |= {f"{_section_of(sample, chosen, at_hand)} of {label}": why for label, why in sample.left_out().items()}
+    evaluation = Evaluation(
+        FAMILY,
+        results,
+        conventions=common | {name: text for each in at_hand.made.values() for name, text in each.conventions.items()},
+        options={
+            **sides.options,
+            "confidence": level,
+            "empty": rules.empty,
+            "seed": rules.draws.seed,
+            "draws": rules.draws.draws,
+        },
+        breakdowns=breakdowns,
+        skipped=skipped | measured.skipped,
+        materials=_materials(at_hand),
+        drawings=lambda: drawings(sides),
+    )
+    # Looked for now, because the caller may change the samples later.
+    _ = evaluation.findings
+    return evaluation
+
+
+def _refuse_unused(sides: Sides, *, labels: Any, ordered: bool, threshold: Any, empty: int | str) -> None:
+    """Refuse options that these samples would not use."""
+    reconstructed = sides.real is not None and sides.real.reconstructed is not None
+    for name, said in (("threshold", threshold is not None), ("empty", str(empty) != "1")):
+        if said and not reconstructed:
+            raise OptionError(f"{name} needs reconstructed real samples", fix="Give both, or neither.").about(name)
+    for name, said in (("labels", labels is not None), ("ordered", bool(ordered))):
+        if said and sides.labels == ("all",):
+            raise OptionError(f"{name} needs conditions", fix="Give both, or neither.").about(name)
+
+
+# ---- what is computed
+
+
+def _chosen(asked: Any, at_hand: AtHand) -> tuple[list[Chosen], frozenset[str], dict[str, str]]:
+    """The metrics that can be computed, the keys of those that were named, and why the others cannot."""
+    statistics = at_hand.sides.generated.statistics if at_hand.sides.generated is not None else None
+    swept = {"statistic": tuple(statistics or ()), "measure": PRDC._fields}
+    wanted, _ = select(FAMILY, asked, NEEDS, swept)
+    named = _named(asked)
+    chosen, lacking = [], {}
+    for metric, params in wanted:
+        key, reason = metric.key_of(**params), at_hand.reason(metric)
+        whole_number("k", params.get("k", 1), 1)  # a key may have any value
+        by_name = metric.key in named
+        if reason is not None and by_name:
+            raise OptionError(f"{key} cannot be computed: {reason}").about("metrics")
+        # The structure of molecules is compared only on request.
+        if not by_name and asked != "all" and at_hand.sides.kind == "molecules" and "graphs" in metric.needs:
+            continue
+        if reason is None:
+            chosen.append((metric, params))
+        elif at_hand.applies(metric):
+            lacking[key] = (metric.section or "", reason)
+    return chosen, frozenset(metric.key_of(**params) for metric, params in chosen if metric.key in named), _gathered(
+        chosen, lacking
+    )
+
+
+def _named(asked: Any) -> set[str]:
+    """The declared keys of the metrics that are asked for by name."""
+    known = {DEFAULT, "all", *(each.name for each in sections(FAMILY))}
+    names = [] if asked is None else [asked] if not isinstance(asked, Iterable) or isinstance(asked, str) else asked
+    return {find(name, FAMILY)[0].key if isinstance(name, str) else name.key for name in names if name not in known}
+
+
+def _gathered(chosen: Sequence[Chosen], lacking: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Reasons by key, or by section where none of its metrics can be computed."""
+    alive = {metric.section for metric, _ in chosen}
+    skipped: dict[str, str] = {}
+    for section in dict.fromkeys(name for name, _ in lacking.values()):
+        own = {key: reason for key, (name, reason) in lacking.items() if name == section}
+        skipped |= own if section in alive else {section: _together(own.values())}
+    return skipped
+
+
+def _together(reasons: Iterable[str]) -> str:
+    """Reasons, each once."""
+    return " and ".join(dict.fromkeys(part for reason in reasons for part in reason.split(" and ")))
+
+
+def _other_averages(chosen: Sequence[Chosen]) -> list[Chosen]:
+    """The metrics that have another average, under that one and as bare numbers."""
+    return [
+        (
+            replace(
+                metric,
+                key=f"{metric.key}_{OTHER[average]}_{CONDITION}",
+                conventions={**metric.conventions, "average": OTHER[average]},
+                interpretation=None,
+                chance=NoChance("given with the other average"),
+            ),
+            params,
+        )
+        for metric, params in chosen
+        if (average := metric.conventions["average"]) in OTHER
+    ]
+
+
+def _in_view(at_hand: AtHand, view: Any) -> dict[str, ConditionSample]:
+    """The samples as metrics see them by condition, or in their other average."""
+    made = {need: at_hand[need] for need in at_hand if NEEDS[need].name in at_hand.made}
+    return {need: replace(sample, view=view) for need, sample in made.items()}
+
+
+def _by_condition(chosen: Sequence[Chosen], at_hand: AtHand, measured: Measured, level: float) -> Grid:
+    """A row per condition; a metric counts its own samples there."""
+    sides, samples = at_hand.sides, _in_view(at_hand, CONDITION)
+    side = sides.generated if sides.generated is not None else sides.real
+    assert side is not None
+    columns: dict[str, Any] = {
+        CONDITION: np.array(sides.labels),
+        "n": np.bincount(side.conditions, minlength=sides.groups),
+    }
+    for metric, params in chosen:
+        key = metric.key_of(**params)
+        if key not in measured.estimates:
+            continue
+        sample = next(samples[need] for need in metric.needs if need in samples)
+        estimate, name = metric(sample, **params), key.removeprefix("overall_")
+        if len(estimate.value) != sides.groups:
+            continue  # one value for all conditions together
+        unknown = np.isnan(estimate.value)
+        columns |= {name: estimate.value, f"{name}.n": np.where(unknown, 0, estimate.n)}
+        ends = NoInterval("") if unknown.all() else metric.bounds_of(sample, estimate, level)
+        if not isinstance(ends, NoInterval):
+            columns |= {f"{name}.low": ends.low, f"{name}.high": ends.high}
+    return Grid(columns)
+
+
+def _section_of(sample: ConditionSample, chosen: Sequence[Chosen], at_hand: AtHand) -> str:
+    """The section of the first metric that is computed on a sample."""
+    for metric, _ in chosen:
+        need = next(need for need in metric.needs if need in at_hand)
+        if at_hand.made.get(NEEDS[need].name) is sample:
+            return metric.section or ""
+    return ""
+
+
+def _materials(at_hand: AtHand) -> dict[str, Any]:
+    """What checks look at: all sides, the attempts, and again if diversity was measured."""
+    materials: dict[str, Any] = {"sides": at_hand.sides}
+    if "attempts" in at_hand:
+        materials["attempts"] = lambda: at_hand["attempts"]
+        materials["diversity"] = at_hand.made.get("attempts")
+    if "answers" in at_hand:
+        materials["answers"] = at_hand.made.get("answers")
+    return materials
