@@ -4,13 +4,16 @@ from graphgauge.generation.evaluate import evaluate
 from graphgauge.generation.graphs import Graphs, read_graphs
 from graphgauge.generation.molecules import Molecules, read_molecules
 from graphgauge.generation.sample import Samples, Sides
+from graphgauge.generation.subjects import Case, collect
 from graphgauge.generation.two_sample import energy_distance, mmd, prdc
 
 __all__ = [
+    "Case",
     "Graphs",
     "Molecules",
     "Samples",
     "Sides",
+    "collect",
     "energy_distance",
     "evaluate",
     "mmd",

@@ -11,4 +11,5 @@ FAMILY = Family(
     package="graphgauge.generation",
     headlines=("overall_uniqueness_ratio", "overall_mean_distance", "mean_iou"),
     truths=("real",),
+    levels=("perfect", "memoriser"),
 )
