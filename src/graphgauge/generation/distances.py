@@ -58,7 +58,8 @@ class Points(NamedTuple):
         if points.ndim != 2 or not math.isfinite(largest):
             raise InputError(f"expected rows of finite numbers, found shape {points.shape} up to {largest}")
         integers = lengths = None
-        if 0 < points.shape[1] * (2 * largest) ** 2 < _EXACT and bool((points == np.rint(points)).all()):
+        small = largest < _EXACT and 0 < points.shape[1] * (2 * largest) ** 2 < _EXACT
+        if small and bool((points == np.rint(points)).all()):
             integers = points.astype(np.float32)
             lengths = np.einsum("ij,ij->i", integers, integers)
         exponent = int(np.frexp(largest)[1])
