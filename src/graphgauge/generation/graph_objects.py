@@ -17,7 +17,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.types import AnyArray, Ints
 
 Words = NDArray[np.uint64]
-# The attributes that are labels; None if that is not said.
+# The attributes that are labels, sorted; None if that is not said.
 Names = tuple[str, ...] | None
 # Keys of PyG's data that describe no single node.
 _OF_GRAPHS = ("edge_index", "y", "batch", "ptr", "num_nodes")
@@ -208,7 +208,7 @@ def _named(
     if absent:
         fix = f"Attributes: {', '.join(known) or 'none'}. Ignore labels with {kind}_labels=[]."
         raise InputError(f"no {kind} has the attribute {absent[0]!r}", where=where, fix=fix)
-    columns = [known[name]() for name in sorted(names)]
+    columns = [known[name]() for name in names]
     return list(columns[0]) if len(columns) == 1 else list(zip(*columns, strict=True))
 
 

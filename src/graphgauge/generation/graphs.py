@@ -393,7 +393,7 @@ def _by(names: tuple[str, ...] | None) -> str:
 
 
 def _names(given: Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(map(str, given))
+    return (given,) if isinstance(given, str) else tuple(sorted(map(str, given)))
 
 
 def _parts(value: Any, where: str, axes: tuple[int, ...]) -> list[Any]:
