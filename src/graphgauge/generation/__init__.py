@@ -1,5 +1,6 @@
 """Generators of samples: whether what they make is valid, new, diverse, like real data and as requested."""
 
+from graphgauge.generation.compare import compare_samples
 from graphgauge.generation.evaluate import evaluate
 from graphgauge.generation.graphs import Graphs, read_graphs
 from graphgauge.generation.molecules import Molecules, read_molecules
@@ -14,6 +15,7 @@ __all__ = [
     "Samples",
     "Sides",
     "collect",
+    "compare_samples",
     "energy_distance",
     "evaluate",
     "mmd",

@@ -98,14 +98,18 @@ def _values(evaluations: Mapping[str, Evaluation], keys: list[str], title: str, 
         axis.errorbar(values, [place for place, _ in known], xerr=away, fmt=shape, ms=5, label=name)
     axis.set_yticks(places, keys)
     axis.set(title=f"{title} (grey: real samples)")
-    axis.legend(fontsize=8)
+    if len(evaluations) > 1:
+        axis.legend(fontsize=8)
 
 
 def _drawn(grid: Grid, axis: Any) -> None:
     """Real samples in the upper row, generated ones in the lower one."""
     sides, samples = grid["side"].tolist(), np.asarray(grid["sample"])
     height, width = int(grid["row"][-1]), int(grid["column"][-1])
-    canvas = np.zeros((2 * height + 1, _DRAWN * (width + 1) - 1))
+    canvas = np.full((2 * height + 1, _DRAWN * (width + 1) - 1), np.nan)
+    for side, place in set(zip(sides[:-1], samples[:-1].tolist(), strict=True)):
+        top, left = 0 if side == "real" else height + 1, int(place) * (width + 1)
+        canvas[top : top + height, left : left + width] = 0
     for place, side in enumerate(sides[:-1]):
         top = 0 if side == "real" else height + 1
         row, column = int(grid["row"][place]), int(grid["column"][place])

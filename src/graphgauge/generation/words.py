@@ -86,4 +86,4 @@ def _how(test: Tested) -> str:
 def _untested(evaluation: Evaluation) -> str:
     """Without a test, the first value."""
     first = next((each for each in evaluation.values() if each.defined and each.direction != "none"), None)
-    return "" if first is None else f"{first.key} is {shown(first.value)}, and nothing was tested against real samples"
+    return "" if first is None else f"nothing was tested against real samples; {first.key} is {shown(first.value)}"
