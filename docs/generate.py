@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import redirect_stdout
 from fractions import Fraction
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -303,7 +304,7 @@ def _worked(entry: Metric) -> list[str]:
     code = f'print(evaluate({inputs}{options}, metrics=["{key}"])["{key}"])'
     printed = io.StringIO()
     with redirect_stdout(printed), warnings.catch_warnings(action="ignore"):
-        exec(code, dict(_namespace(entry.family)))
+        exec(code if _can_run(entry.family, row["input"]) else "", dict(_namespace(entry.family)))
     value = row["value"] if len(row["value"]) < 12 else f"{float(Fraction(row['value'])):.6g}"
     place = f"#{entry.family}-example-{row['input']}"
     return [
@@ -311,9 +312,14 @@ def _worked(entry: Metric) -> list[str]:
         "",
         "```pycon",
         f">>> {code}",
-        printed.getvalue().strip(),
+        *([printed.getvalue().strip()] if printed.getvalue() else []),
         "```",
     ]
+
+
+def _can_run(family: str, name: str) -> bool:
+    """Whether what reads the input is installed: molecules take RDKit."""
+    return "smiles" not in str(_golden(family)["inputs"][name]) or find_spec("rdkit") is not None
 
 
 def _arguments(family: str, name: str) -> str:
@@ -327,13 +333,15 @@ def _arguments(family: str, name: str) -> str:
 def _namespace(family: str) -> dict[str, Any]:
     """The names that the code of the examples uses, from the code that the page prints."""
     found: dict[str, Any] = {}
-    for source in ("".join(_imported(family)), *_sources(family).values()):
-        exec(source, found)
+    exec("".join(_imported(family)), found)
+    for name, source in _sources(family).items():
+        exec(source if _can_run(family, name) else "", found)
     return found
 
 
 def _imported(family: str) -> list[str]:
-    return [f"from graphgauge.{family} import {'Queries, ' if family == 'ranking' else ''}evaluate"]
+    more = {"ranking": "Queries, ", "generation": "Graphs, Molecules, Samples, "}
+    return [f"from graphgauge.{family} import {more.get(family, '')}evaluate"]
 
 
 @cache
@@ -355,8 +363,28 @@ def _example_inputs(family: str) -> list[str]:
     return lines
 
 
+# The columns of samples in golden inputs, and how items other than bits are made.
+_COLUMNS = {
+    "items": "",
+    "graphs": "Graphs.from_objects",
+    "smiles": "Molecules.from_smiles",
+    **dict.fromkeys(("latents", "conditions"), ""),
+}
+
+
+def _column(name: str, value: Any, indent: int) -> str:
+    """A column of samples as Python source."""
+    made = _COLUMNS.get(name, "")
+    if name == "graphs":
+        value = [tuple(each) for each in value]
+    return f"items={made}({_literal(value, indent)})" if made else f"{name}={_literal(value, indent)}"
+
+
 def _literal(value: Any, indent: int = 4) -> str:
     """A value as Python source: repeats are multiplied, what is long is broken, numbers and letters fill lines."""
+    if isinstance(value, dict) and value.keys() & _COLUMNS.keys():
+        parts = [_column(name, column, indent + 4) for name, column in value.items()]
+        return f"Samples(\n{''.join(f'{' ' * (indent + 4)}{part},\n' for part in parts)}{' ' * indent})"
     if isinstance(value, list) and len(value) > 4 and all(element == value[0] for element in value):
         return f"[{_literal(value[0], indent)}] * {len(value)}"
     line = repr(value).replace("'", '"')

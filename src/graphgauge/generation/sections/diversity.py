@@ -274,9 +274,10 @@ _COMMON: dict[str, Any] = {
     "direction": "higher",
     "bounds": (0, 1),
     "laws": LAWS,
+    "reference": "polykovskiy2020",
     "conventions": {"samples": "valid ones"},
 }
-_PAIRS = _COMMON | {"needs": ("pairs",), "unit": "pair"}
+_PAIRS = _COMMON | {"needs": ("pairs",), "unit": "pair", "reference": "hamming1950"}
 _WITHIN = {"pairs": "of one condition, each once", "samples": "valid ones"}
 _HAMMING = _PAIRS | {"conventions": _WITHIN | {"distance": "Hamming, as a share of all bits"}}
 _COUNT = _COMMON | {
