@@ -25,7 +25,6 @@ from graphgauge.core.errors import GraphgaugeError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import BUILT_IN
 from graphgauge.core.result import Result
-from graphgauge.old.core import metric as old_registry
 
 COPIED_FROM = [DOCS / "quickstart.md", DOCS / "conventions.md", ROOT / "README.md", DOCS / "index.md"]
 FAMILIES = {name: importlib.import_module(f"graphgauge.{name}") for name in BUILT_IN}
@@ -45,7 +44,7 @@ def is_metric(name: str) -> bool:
         return any(fnmatch(key, name) for key in keys)
     if name in keys or name in {key.partition("@{")[0] for key in keys}:
         return True
-    return _found(registry, name) or _found(old_registry, name)
+    return _found(registry, name)
 
 
 def _found(known: Any, name: str) -> bool:
@@ -170,7 +169,7 @@ def test_metrics_and_arguments_exist(page: Path) -> None:
     "code",
     [
         "no_such_metric",
-        "graphgauge.old.ranking.no_such",
+        "graphgauge.ranking.old.no_such",
         "ranking.evaluate(pos, neg, no_such=1)",
         "no_such=1",
         'ranking.evaluate(pos, neg, metrics=["no_such"])',

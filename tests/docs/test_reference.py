@@ -15,16 +15,13 @@ from typing import Any
 import pytest
 from tests.docs.pages import DOCS, generator, text_of
 
-from graphgauge.core import family as new_family
-from graphgauge.core import finding as new_findings
-from graphgauge.core import registry as new_registry
+from graphgauge.core import family, finding, registry
 from graphgauge.core.family import BUILT_IN
-from graphgauge.old.core import findings
 
 # Examples that need packages of the second environment; tests/peers/test_reference_examples.py runs them.
 NEEDS_PEERS = {
     *(f"graphgauge.explanation.{name}" for name in ("explain_pyg", "from_pyg", "pyg_metrics")),
-    *(f"graphgauge.generation.{name}" for name in ("evaluate_molecules", "molecule_scores")),
+    *(f"graphgauge.generation.{name}" for name in ("Molecules", "read_molecules")),
 }
 PUBLIC = [
     (f"graphgauge.{package}.{name}", getattr(importlib.import_module(f"graphgauge.{package}"), name))
@@ -61,7 +58,7 @@ def test_methods_are_described(name: str, method: Callable[..., Any]) -> None:
 
 
 # Classes that are shown by the example of a function or of another class.
-DECLARED = ((new_family, "_DECLARED"), (new_registry, "_METRICS"), (new_findings, "_CHECKS"))
+DECLARED = ((family, "_DECLARED"), (registry, "_METRICS"), (finding, "_CHECKS"))
 SHOWN_BY = {
     "core.evaluation.Run": "core.evaluation.Evaluation",
     "core.family.Family": "core.family.declare",
@@ -178,5 +175,3 @@ def run_examples(name: str, value: object, runner: doctest.DocTestRunner) -> Non
         folder.mkdir()
         with contextlib.chdir(folder):
             runner.run(test)
-    for check in [each for each in findings._CHECKS.values() if each.function.__module__ == "__main__"]:
-        del findings._CHECKS[check.name]  # an example registers one

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from graphgauge.cli.command import DEBUG, command, keys
-from graphgauge.core.door import Option, doors
-from graphgauge.core.errors import UnknownNameError, one_of
+from graphgauge.core.door import Option
+from graphgauge.core.errors import one_of
 from graphgauge.core.family import family_names
 from graphgauge.core.metric import Metric, NoChance, NoInterval
 from graphgauge.core.references import REFERENCES
@@ -37,10 +37,6 @@ def _metrics(key: str | None, family: str | None, protocols: bool, **options: An
 
 def _listing(name: str) -> str:
     """The metrics of a family, a line each."""
-    if not doors(name):
-        from graphgauge.old.cli.metrics import listing
-
-        return listing(name)
     entries = metrics_of(name)
     width = max((len(entry.key) for entry in entries), default=0)
     return "\n".join([name, *(f"  {each.key:<{width}}  {each.direction:<6}  {each.summary}" for each in entries)])
@@ -61,16 +57,7 @@ def _protocols(families: tuple[str, ...]) -> str:
 
 def _explained(key: str, family: str | None) -> str:
     """All declared facts about a metric."""
-    try:
-        entry: Metric = find(key, family)[0]
-    except UnknownNameError as unknown:
-        from graphgauge.old.cli.metrics import explanation
-        from graphgauge.old.core.metric import find as old_find
-
-        try:
-            return explanation(old_find(key, family)[0])
-        except UnknownNameError:
-            raise unknown from None
+    entry: Metric = find(key, family)[0]
     low, high = entry.bounds
     facts = {
         "family": entry.family + (f", section {entry.section}" if entry.section else ""),

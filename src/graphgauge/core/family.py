@@ -126,16 +126,13 @@ def is_family(name: str) -> bool:
 
 def load_module(name: str, part: str) -> None:
     """Import a module of a family for what it declares; a name that is no family has none."""
-    known = family(name) if is_family(name) else None
-    if isinstance(known, Family):
-        known.module(part)
+    if is_family(name):
+        family(name).module(part)
 
 
 @cache
 def _built_in(name: str) -> Family:
-    # A family that is not rebuilt is declared in its old room.
-    room = "graphgauge" if find_spec(f"graphgauge.{name}.family") else "graphgauge.old"
-    declared: Family = importlib.import_module(f"{room}.{name}.family").FAMILY
+    declared: Family = importlib.import_module(f"graphgauge.{name}.family").FAMILY
     return declared
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from graphgauge.core.family import Family, family, family_names
+from graphgauge.core.family import family, family_names
 from graphgauge.core.grid import Grid
 from graphgauge.core.markup import html_text, plain_text
 from graphgauge.core.number import percent, shown
@@ -96,8 +96,7 @@ def html(evaluation: Evaluation) -> str:
 
 def levels_of(evaluation: Evaluation) -> tuple[str, ...]:
     """The named levels that tables of the family show."""
-    declared = family(evaluation.family) if evaluation.family in family_names() else None
-    return declared.levels if isinstance(declared, Family) else ()
+    return family(evaluation.family).levels if evaluation.family in family_names() else ()
 
 
 def title(evaluation: Evaluation) -> str:
@@ -142,11 +141,11 @@ def remarks(evaluation: Evaluation) -> Iterator[str]:
 def conclusion(evaluation: Evaluation) -> str:
     """What to conclude, in one sentence: the family's own, or the headline metric against chance."""
     declared = family(evaluation.family) if evaluation.family in family_names() else None
-    if isinstance(declared, Family):
+    if declared is not None:
         own = declared.module("words")
         if own is not None:
             return str(own.conclusion(evaluation))
-    keys = declared.headlines if isinstance(declared, Family) else ()
+    keys = () if declared is None else declared.headlines
     result = next((evaluation[key] for key in (*keys, *evaluation) if key in evaluation), None)
     return "" if result is None or not result.defined else _sentence(result)
 

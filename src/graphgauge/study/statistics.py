@@ -39,25 +39,18 @@ def regression(gate: Baseline, new: Sequence[Path], against: Path, name: str, me
 
 def unknown_metric(key: str, name: str) -> UnknownNameError | None:
     """Why a metric cannot be one of a family's results, if so."""
-    from graphgauge.core.door import doors
     from graphgauge.core.registry import find
-    from graphgauge.old.core.metric import find as find_old
 
     try:
-        (find if doors(name) else find_old)(key.partition("[")[0], name)
+        find(key.partition("[")[0], name)
     except UnknownNameError as error:
         return error
     return None
 
 
 def written_by(name: str, door: str) -> set[str]:
-    """The fields of a door that name files to write, or threads: a study sets these itself."""
-    from graphgauge.core.door import Option, door_of, doors
+    """The fields of a door that name files to write: a study sets these itself."""
+    from graphgauge.core.door import Option, door_of
 
-    if doors(name):
-        fields = door_of(name, door).fields.values()
-        return {each.name for each in fields if isinstance(each, Option) and each.is_output}
-    from graphgauge.old.core.family import family
-    from graphgauge.old.core.fields import Output
-
-    return {key for key, each in family(name).fields.items() if isinstance(each.kind, Output)} | {"threads"}
+    fields = door_of(name, door).fields.values()
+    return {each.name for each in fields if isinstance(each, Option) and each.is_output}
