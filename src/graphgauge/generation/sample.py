@@ -189,6 +189,8 @@ class Sides:
         """
         given = {name: _side(value) for name, value in (("real", real), ("generated", generated), ("train", train))}
         asked = {name: side for name, side in given.items() if side is not None and name != "train"}
+        if labels is not None and asked and all(side.conditions is None and len(side) for side in asked.values()):
+            raise OptionError("labels needs conditions", fix="Pass Samples(items, conditions=…).").about("labels")
         conditions = Conditions(
             {f"{name}.conditions": side.conditions for name, side in asked.items() if side.conditions is not None},
             labels,

@@ -214,7 +214,10 @@ class _Collection:
         ordered = bool(self._subject.attribute("ordered", False))
         own = {} if self._data is None or self._data.conditions is None else {"data.conditions": self._data.conditions}
         named = self._subject.attribute("conditions")
-        self._conditions = Conditions(own, named, ordered=ordered)
+        try:
+            self._conditions = Conditions(own, named, ordered=ordered)
+        except InputError as error:
+            raise self._blamed(error) from None
         self._ordered, self._named = ordered, named is not None or bool(own)
 
     def sides(self, sections: Sequence[str] | str | None) -> Sides:
@@ -298,6 +301,8 @@ class _Collection:
         return replace(described, conditions=side.conditions) if described is not None else None
 
     def _codes(self, name: str, side: Samples) -> Ints:
+        if name == "generated":
+            return np.asarray(side.conditions)
         if side.conditions is None and len(self._conditions) == 1:
             return np.zeros(len(side), np.int64)
         if side.conditions is None:
