@@ -432,7 +432,7 @@ def _ranges(starts: Ints, lengths: Ints) -> Ints:
 
 def rows_of(items: Any, rows: Any) -> Any:
     """Some of the samples, by index or mask: graphs, molecules, or the rows of an array."""
-    return items.take(rows) if hasattr(items, "take") and not isinstance(items, np.ndarray) else items[rows]
+    return items.take(rows) if hasattr(items, "joined") else items[rows]
 
 
 def concatenated(first: Any, second: Any) -> Any:
