@@ -26,15 +26,11 @@ import graphgauge
 from graphgauge.audit import checks
 from graphgauge.cli.app import cli
 from graphgauge.cli.door import DoorCommand
-from graphgauge.core import metric as declared
-from graphgauge.core import registry as new_registry
+from graphgauge.core import registry
 from graphgauge.core.errors import UnknownNameError
-from graphgauge.core.family import BUILT_IN, Family
-from graphgauge.core.family import family as family_of
+from graphgauge.core.family import BUILT_IN
+from graphgauge.core.metric import Metric
 from graphgauge.core.references import REFERENCES
-from graphgauge.old.core import metric as old_registry
-
-Metric = declared.Metric | old_registry.Metric
 
 DOCS = Path(__file__).parent
 GOLDEN = DOCS.parent / "tests" / "golden"
@@ -162,14 +158,9 @@ def _short(module: Any, name: str) -> str:
 # ------------------------------------------------------------------- metrics
 
 
-def _registry(family: str) -> Any:
-    """The registry of a family: families that are not rebuilt have one of their own."""
-    return new_registry if isinstance(family_of(family), Family) else old_registry
-
-
 def metrics_of(family: str) -> tuple[Any, ...]:
     """The declared metrics of a family."""
-    return tuple(_registry(family).metrics(family))
+    return tuple(registry.metrics(family))
 
 
 def formula_of(entry: Any) -> str | None:
@@ -291,7 +282,7 @@ def worked(family: str) -> dict[str, dict[str, Any]]:
     """By the key in the registry, the value computed by hand that a metric's page shows: the first."""
     rows: dict[str, dict[str, Any]] = {}
     for row in _golden(family)["row"]:
-        rows.setdefault(_registry(family).find(row["key"], family)[0].key, row)
+        rows.setdefault(registry.find(row["key"], family)[0].key, row)
     return rows
 
 
@@ -384,7 +375,8 @@ def _literal(value: Any, indent: int = 4) -> str:
     """A value as Python source: repeats are multiplied, what is long is broken, numbers and letters fill lines."""
     if isinstance(value, dict) and value.keys() & _COLUMNS.keys():
         parts = [_column(name, column, indent + 4) for name, column in value.items()]
-        return f"Samples(\n{''.join(f'{' ' * (indent + 4)}{part},\n' for part in parts)}{' ' * indent})"
+        inner = "".join(" " * (indent + 4) + part + ",\n" for part in parts)
+        return f"Samples(\n{inner}{' ' * indent})"
     if isinstance(value, list) and len(value) > 4 and all(element == value[0] for element in value):
         return f"[{_literal(value[0], indent)}] * {len(value)}"
     line = repr(value).replace("'", '"')
@@ -429,7 +421,7 @@ def _named(word: str, family: str) -> Iterator[str]:
         yield from (entry.key for entry in metrics_of(family) if entry.key.startswith(word[:-1]))
         return
     try:
-        yield _registry(family).find(word.removeprefix(f"{family}."), family)[0].key
+        yield registry.find(word.removeprefix(f"{family}."), family)[0].key
     except UnknownNameError:
         return
 

@@ -48,7 +48,13 @@ def main() -> None:
     print(f"{'':<10}" + "".join(f"{key:>26}" for key in keys))
     for name, generated in generators.items():
         evaluation = generation.evaluate(
-            side(real, codes), side(generated, codes), train=side(train, codes), labels=NAMES, ordered=True, metrics=keys, draws=299
+            side(real, codes),
+            side(generated, codes),
+            train=side(train, codes),
+            labels=NAMES,
+            ordered=True,
+            metrics=keys,
+            draws=299,
         )
         marks = {True: "", False: " !", None: ""}
         cells = (f"{evaluation[key].value:.3f}{marks[evaluation[key].reached]}" for key in keys)

@@ -52,7 +52,10 @@ METRICS = {
 # The columns of tables by grade and by channel.
 SHOWN = ("mean_iou", "validity_rate", "uniqueness_ratio", "mean_distance", "silhouette_score", "exact_accuracy")
 # The original protocol's names of values that have others here.
-ORIGINAL = {"overall_mean_distance": "overall_mean_distance_scaled", "overall_mean_distance_raw": "overall_mean_distance"}
+ORIGINAL = {
+    "overall_mean_distance": "overall_mean_distance_scaled",
+    "overall_mean_distance_raw": "overall_mean_distance",
+}
 
 
 def main() -> None:
@@ -140,7 +143,10 @@ def nested(evaluation: Evaluation, wanted: list[str]) -> dict[str, Any]:
         results = evaluation.section(section) if section in evaluation.sections else {}
         part: dict[str, Any] = {ORIGINAL.get(key, key): number(each.value) for key, each in results.items()}
         said = [f"{each.key}: {each.interpretation}" for each in results.values() if each.interpretation]
-        part |= {"interpretation": "; ".join(said), "warnings": [text for each in results.values() for text in each.warnings]}
+        part |= {
+            "interpretation": "; ".join(said),
+            "warnings": [text for each in results.values() for text in each.warnings],
+        }
         found[section] = part | per_grade(evaluation, section, list(results))
     return found
 
@@ -155,13 +161,18 @@ def per_grade(evaluation: Evaluation, section: str, keys: list[str]) -> dict[str
         parts["per_grade"] = {str(grade): dict(zip(names, map(number, values), strict=True)) for grade, *values in rows}
     if section == "reconstruction" and "channel" in evaluation.breakdowns:
         grid = evaluation.by("channel")
-        parts["per_channel_iou"] = dict(zip(grid["channel"].tolist(), map(number, grid["mean_iou"].tolist()), strict=True))
+        parts["per_channel_iou"] = dict(
+            zip(grid["channel"].tolist(), map(number, grid["mean_iou"].tolist()), strict=True)
+        )
         parts["per_grade_iou"] = {grade: values["mean_iou"] for grade, values in parts.get("per_grade", {}).items()}
     if section == "latent_space" and "per_grade_centroids" in evaluation.breakdowns:
         grid = evaluation.by("per_grade_centroids")
         places = [name for name in grid.columns if name.startswith("z")]
         parts["per_grade_centroids"] = {
-            str(grade): {"mean": [number(float(grid[place][row])) for place in places], "std": number(float(grid["spread"][row]))}
+            str(grade): {
+                "mean": [number(float(grid[place][row])) for place in places],
+                "std": number(float(grid["spread"][row])),
+            }
             for row, grade in enumerate(grid["per_grade_centroids"].tolist())
         }
     return parts

@@ -105,7 +105,9 @@ def test_values_against_other_libraries(table, evaluation):
     np.testing.assert_allclose(evaluation.by("condition")["wasserstein_size"], distances)
     spreads = [real[table.real.conditions == code].std() for code in range(4)]
     np.testing.assert_allclose(evaluation.by("size")["scaled"], np.array(distances) / spreads)
-    assert evaluation["silhouette_score"].value == pytest.approx(silhouette_score(table.real.latents, table.real.conditions))
+    assert evaluation["silhouette_score"].value == pytest.approx(
+        silhouette_score(table.real.latents, table.real.conditions)
+    )
     assert evaluation["latent_std"].value == pytest.approx(table.real.latents.std())
     right = Judge().predict(kept) == codes
     assert evaluation["overall_exact_accuracy_micro_condition"].value == pytest.approx(right.mean())
@@ -358,7 +360,9 @@ def test_a_confused_classifier_is_not_undone(table):
         "classifier_conditions": labels,
         "ordered": True,
     }
-    good = evaluated(**given, classifier_predicted=np.where(rng.random(400) < 0.8, labels, answers), metrics="all", **QUICK)
+    good = evaluated(
+        **given, classifier_predicted=np.where(rng.random(400) < 0.8, labels, answers), metrics="all", **QUICK
+    )
     assert 1 < good["classifier_condition_number"].value < 10
     assert good["corrected_exact_accuracy"].defined
     assert good["corrected_exact_accuracy"].interval is not None
@@ -385,7 +389,12 @@ def test_copies_of_the_training_set_are_found_out():
     held, codes = data(80).items, data(80).conditions
     train = data(80, seed=1).items
     found = evaluated(
-        real=held, generated=train, real_conditions=codes, generated_conditions=codes, train=train, metrics=["diversity"]
+        real=held,
+        generated=train,
+        real_conditions=codes,
+        generated_conditions=codes,
+        train=train,
+        metrics=["diversity"],
     )
     assert found["novelty"] == 0
     assert {level.name: level.value for level in found["novelty"].references}["perfect"] == 1

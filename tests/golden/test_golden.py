@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from tests.generation.forms import evaluate_sides
 from tests.ranking.forms import evaluate_any
-from tests.registries import find, metrics
+
+from graphgauge.core.registry import find, metrics
 
 FILES = sorted(Path(__file__).parent.glob("*.toml"))
 CONTENTS = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in FILES}

@@ -291,7 +291,9 @@ def left_out_samples(sides: Sides) -> Evidence | None:
     """Samples that are not compared, or not under the same rules."""
     notes, real, made = list(sides.notes), sides.real, sides.generated
     if real is not None and not real.kept.all():
-        notes.append(f"{int((~real.kept).sum())} of {len(real)} real samples are not valid and are compared with no other")
+        notes.append(
+            f"{int((~real.kept).sum())} of {len(real)} real samples are not valid and are compared with no other"
+        )
     if real is not None and real.items is not None and made is not None and real.valid is None and not made.kept.all():
         notes.append("the validity of real samples is not known, so they are no level for repeats")
     if sides.copied is not None and sides.copied.any():

@@ -17,8 +17,23 @@ UNCONDITIONAL = "all"
 LARGEST = 1e140
 # Names that a statistic cannot have: those of other axes, and of the columns of tables.
 TAKEN = frozenset(
-    "condition channel per_grade_centroids n real_n wasserstein scaled null_mean null_95 real_mean real_std "
-    "generated_mean generated_std recognised_by dimension".split()
+    [
+        "condition",
+        "channel",
+        "per_grade_centroids",
+        "n",
+        "real_n",
+        "wasserstein",
+        "scaled",
+        "null_mean",
+        "null_95",
+        "real_mean",
+        "real_std",
+        "generated_mean",
+        "generated_std",
+        "recognised_by",
+        "dimension",
+    ]
 )
 _DROP = "Repair the model, or drop these samples from all columns of their side."
 _SHAPE = "The first axis is that of the samples."

@@ -18,7 +18,7 @@ from graphgauge.generation.averages import FAMILY, FEWEST_COMPARED, flat
 from graphgauge.generation.distances import squared_distances
 from graphgauge.generation.evaluate import evaluate
 from graphgauge.generation.graph_features import CONVENTIONS, DEFAULT_CONVENTION, STATISTICS, padded
-from graphgauge.generation.graphs import Graphs, concatenated, rows_of
+from graphgauge.generation.graphs import Graphs, rows_of
 from graphgauge.generation.identity import codes, unique_at
 from graphgauge.generation.levels import MOST, Draws, apart
 from graphgauge.generation.molecules import Molecules
@@ -231,9 +231,7 @@ class _Both:
         assert second.generated is not None
         self.first, self.made = first, (first.generated, second.generated)
         self.frame, self.convention, self.draws = frame, CONVENTIONS[convention], draws
-        self.rows = [
-            np.sort(draws.generator(32).permutation(np.flatnonzero(each.kept))[:MOST]) for each in self.made
-        ]
+        self.rows = [np.sort(draws.generator(32).permutation(np.flatnonzero(each.kept))[:MOST]) for each in self.made]
 
     def measures(self) -> Iterator[_Measured]:
         """All metrics that the columns allow."""

@@ -28,7 +28,9 @@ DOORS = (
             Option("labels", tuple[str, ...] | None, None, "Names of the conditions, in the order of their codes."),
             Option("ordered", bool, False, "The conditions are in order."),
             Option("channels", tuple[str, ...] | None, None, "Names of the first axis of a sample."),
-            Option("threshold", float | None, None, "Reconstructions are probabilities; those above it are bits.", 0, 1),
+            Option(
+                "threshold", float | None, None, "Reconstructions are probabilities; those above it are bits.", 0, 1
+            ),
             _EMPTY,
             Option("adjacency", Literal["plain", "padded"] | None, None, "Arrays (n, N, N) are adjacency matrices."),
             Option("node_labels", tuple[str, ...] | None, None, "Attributes of nodes that are labels; empty: none."),

@@ -129,7 +129,9 @@ def evaluate(
         sides = Sides.from_samples(real, ordered=ordered, **about)
     _refuse_unused(sides, labels=labels, ordered=ordered, threshold=threshold, empty=empty)
     if protocol is not None and sides.kind != "graphs":
-        raise OptionError(f"{protocol} compares graphs, and samples are {sides.kind}", fix="Leave it out.").about("protocol")
+        raise OptionError(f"{protocol} compares graphs, and samples are {sides.kind}", fix="Leave it out.").about(
+            "protocol"
+        )
     at_hand = AtHand(sides, rules)
     chosen, named, skipped = _chosen(metrics, at_hand)
     common = {"conditions": f"{sides.groups} {'in order' if sides.ordered else 'without order'}"}
@@ -148,7 +150,9 @@ def evaluate(
     for sample in list(at_hand.made.values()):
         breakdowns |= sample.tables(chosen)
         if sides.groups > 1:
-            skipped |= {f"{_section_of(sample, chosen, at_hand)} of {label}": why for label, why in sample.left_out().items()}
+            skipped |= {
+                f"{_section_of(sample, chosen, at_hand)} of {label}": why for label, why in sample.left_out().items()
+            }
     evaluation = Evaluation(
         FAMILY,
         results,
@@ -204,8 +208,10 @@ def _chosen(asked: Any, at_hand: AtHand) -> tuple[list[Chosen], frozenset[str], 
             chosen.append((metric, params))
         elif at_hand.applies(metric):
             lacking[key] = (metric.section or "", reason)
-    return chosen, frozenset(metric.key_of(**params) for metric, params in chosen if metric.key in named), _gathered(
-        chosen, lacking
+    return (
+        chosen,
+        frozenset(metric.key_of(**params) for metric, params in chosen if metric.key in named),
+        _gathered(chosen, lacking),
     )
 
 

@@ -87,7 +87,9 @@ def _values(evaluations: Mapping[str, Evaluation], keys: list[str], title: str, 
     for key, place in zip(keys, places, strict=True):
         for level in first[key].references if key in first else ():
             if level.name == "perfect" and level.low is not None and level.own is None:
-                axis.plot((level.low, level.high), (place, place), color=CHANCE, lw=7, alpha=0.35, solid_capstyle="butt")
+                axis.plot(
+                    (level.low, level.high), (place, place), color=CHANCE, lw=7, alpha=0.35, solid_capstyle="butt"
+                )
             elif level.kind == "chance":
                 axis.plot(level.value, place, "|", color=CHANCE, ms=10)
     for (name, each), shape in zip(evaluations.items(), SHAPES * len(evaluations), strict=False):

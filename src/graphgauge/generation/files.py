@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.archive import read_npz
-from graphgauge.core.errors import InputError, OptionError, UnknownNameError, one_of
+from graphgauge.core.errors import OptionError, UnknownNameError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.registry import find, sections
@@ -207,7 +207,12 @@ def evaluate_model(
     Evaluation
         As from `evaluate`.
     """
-    handed = {"checkpoint": checkpoint, "data": data, "classifier_checkpoint": classifier_checkpoint, "cpu": cpu or None}
+    handed = {
+        "checkpoint": checkpoint,
+        "data": data,
+        "classifier_checkpoint": classifier_checkpoint,
+        "cpu": cpu or None,
+    }
     handed = {name: value for name, value in handed.items() if value is not None}
     with own_code(getattr(subject, "__qualname__", "subject")):
         taken = inspect.signature(subject).parameters
@@ -231,7 +236,9 @@ def evaluate_model(
     if save_samples is not None:
         sides.save(save_samples)
     options = {"metrics": metrics, "confidence": confidence, "draws": draws, "seed": seed, "protocol": protocol}
-    return evaluate(sides, empty=empty if sides.real is not None and sides.real.reconstructed is not None else 1, **options)
+    return evaluate(
+        sides, empty=empty if sides.real is not None and sides.real.reconstructed is not None else 1, **options
+    )
 
 
 def _sections(metrics: Any) -> list[str] | None:

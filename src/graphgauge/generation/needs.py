@@ -141,4 +141,6 @@ class AtHand(Mapping[str, ConditionSample]):
         if need is None:
             return f"samples are {self.sides.kind}"
         known: Any = self.sides.missing
-        return " and ".join(dict.fromkeys(known.get(each, _ABSENT.get(each, f"no {each} given")) for each in self.absent(need)))
+        return " and ".join(
+            dict.fromkeys(known.get(each, _ABSENT.get(each, f"no {each} given")) for each in self.absent(need))
+        )

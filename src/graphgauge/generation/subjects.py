@@ -232,7 +232,9 @@ class _Collection:
         generated = self._generated() if "generate" in offered else None
         described = {
             "real": self._described("real", self._data, offered),
-            "generated": None if generated is None else self._described("generated", generated, offered - {"reconstruct"}),
+            "generated": None
+            if generated is None
+            else self._described("generated", generated, offered - {"reconstruct"}),
             "train": self._trained(offered),
         }
         classifier = None
@@ -297,7 +299,9 @@ class _Collection:
         known = side.conditions is not None or len(self._conditions) == 1
         if not known or "generate" not in asked or not 0 < len(side) <= _MOST_DESCRIBED:
             return side
-        described = self._described("train", side, asked & {"statistics", "encode"} if self._data is not None else set())
+        described = self._described(
+            "train", side, asked & {"statistics", "encode"} if self._data is not None else set()
+        )
         return replace(described, conditions=side.conditions) if described is not None else None
 
     def _codes(self, name: str, side: Samples) -> Ints:
@@ -316,9 +320,7 @@ class _Collection:
             for start in range(0, total, BATCH):
                 size = min(BATCH, total - start)
                 seed = int(np.random.SeedSequence([self._options["seed"], code, start]).generate_state(1)[0])
-                drawn = self._subject.call(
-                    "generate", code, size, temperature=self._options["temperature"], seed=seed
-                )
+                drawn = self._subject.call("generate", code, size, temperature=self._options["temperature"], seed=seed)
                 count = self._subject.length("generate", drawn)
                 if count != size:
                     raise InputError(

@@ -71,7 +71,9 @@ def _ratio(distance: Result | None) -> float:
     """A distance over what 95 % of real sets stay within; NaN if that is not known."""
     if distance is None or not distance.defined:
         return math.nan
-    perfect = next((each.high for each in distance.references if each.name == "perfect" and each.high is not None), None)
+    perfect = next(
+        (each.high for each in distance.references if each.name == "perfect" and each.high is not None), None
+    )
     most = distance.goal if distance.goal is not None else perfect
     return distance.value / most if most is not None and most > 0 else math.nan
 

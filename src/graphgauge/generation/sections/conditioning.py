@@ -204,7 +204,9 @@ def _dealt(tolerance: int, *, corrected: bool = False) -> Any:
         found, near = sample.found, _near(sample, tolerance)
         answered = found.asked.sum(0) / max(found.asked.sum(), 1)
         values = np.where(found.counts > 0, near @ answered, np.nan)
-        levels: dict[str, Reference | None] = {"chance": level("chance", min(sample.combined(values, found.counts), 1.0))}
+        levels: dict[str, Reference | None] = {
+            "chance": level("chance", min(sample.combined(values, found.counts), 1.0))
+        }
         if corrected and found.reason is None:
             drawn = np.full((*found.perfect_compositions.shape[:2], sample.groups), np.nan)
             drawn[..., found.present] = found.within(found.perfect_compositions, tolerance)
@@ -275,9 +277,7 @@ _CORRECTED = _COMMON | {
 }
 
 
-@declared(
-    "overall_exact_accuracy", average="macro", chance=_dealt(0), interpretation=_read, default=True, **_COMMON
-)
+@declared("overall_exact_accuracy", average="macro", chance=_dealt(0), interpretation=_read, default=True, **_COMMON)
 def overall_exact_accuracy(sample: Answers) -> Estimate:
     """Share of valid generated samples that the classifier assigns to the requested condition."""
     return warned(sample.generated(0), *sample.weak_classifier())

@@ -6,8 +6,6 @@ one request are then a mixture of the rows of its confusion matrix, weighted by 
 
 from __future__ import annotations
 
-
-
 import numpy as np
 
 from graphgauge.core.types import AnyArray, Floats
@@ -86,5 +84,3 @@ def _redrawn(counts: Floats, draws: int, generator: np.random.Generator) -> Floa
     shares[totals == 0, 0] = 1
     drawn: Floats = generator.multinomial(totals.astype(np.int64), shares, (draws, len(counts))).astype(np.float64)
     return drawn
-
-

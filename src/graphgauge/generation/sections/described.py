@@ -41,7 +41,9 @@ class Columns:
     def of(self, statistics: Mapping[str, AnyArray], rows: int) -> Floats:
         """The columns (rows, columns) of some samples."""
         parts = [
-            statistics[name][:, np.newaxis] == self.words[name] if name in self.words else statistics[name][:, np.newaxis]
+            statistics[name][:, np.newaxis] == self.words[name]
+            if name in self.words
+            else statistics[name][:, np.newaxis]
             for name in self.spans
         ]
         return np.concatenate(parts, axis=1).astype(np.float64) if parts else np.empty((rows, 0))

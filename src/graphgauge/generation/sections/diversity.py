@@ -380,7 +380,8 @@ def novelty(sample: Attempts) -> Estimate:
     average="micro",
     interval=of_shares,
     chance=_never_new,
-    **_COMMON | {"needs": ("novelty",), "reference": "polykovskiy2020", "conventions": {"samples": "distinct valid ones"}},
+    **_COMMON
+    | {"needs": ("novelty",), "reference": "polykovskiy2020", "conventions": {"samples": "distinct valid ones"}},
 )
 def unique_novelty(sample: Attempts) -> Estimate:
     """Share of the distinct valid samples of a condition that are not in the training set, as in MOSES."""

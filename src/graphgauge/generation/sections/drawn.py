@@ -10,9 +10,9 @@ import numpy as np
 from graphgauge.core.types import Floats, Mask
 from graphgauge.generation.graph_features import CONVENTIONS, feature_mmd, padded
 from graphgauge.generation.graphs import Graphs, concatenated
-from graphgauge.generation.references import near_copies, unstructured
 from graphgauge.generation.levels import Draws, kernel_levels
 from graphgauge.generation.molecules import Molecules
+from graphgauge.generation.references import near_copies, unstructured
 from graphgauge.generation.sample import Samples, Sides
 from graphgauge.generation.sections.two_sided import Compared
 from graphgauge.generation.two_sample import MMDTest, biased

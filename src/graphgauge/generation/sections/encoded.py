@@ -10,7 +10,6 @@ import numpy as np
 
 from graphgauge.core.types import Floats
 from graphgauge.generation.averages import flat
-from graphgauge.generation.references import near_copies, unstructured
 from graphgauge.generation.distances import squared_distances
 from graphgauge.generation.levels import (
     MOST,
@@ -22,6 +21,7 @@ from graphgauge.generation.levels import (
     splits,
 )
 from graphgauge.generation.molecules import Molecules
+from graphgauge.generation.references import near_copies, unstructured
 from graphgauge.generation.sample import Samples, Sides
 from graphgauge.generation.sections.two_sided import Compared
 from graphgauge.generation.two_sample import (

@@ -368,5 +368,3 @@ def ordinal_spearman(sample: Latents) -> Estimate:
 
     value = spearman(sample.kept("order", positions), sample.codes)
     return sample.told(sample.whole(value, "the latent vectors do not vary"))
-
-

@@ -86,7 +86,9 @@ def scaffolds(sample: Chemistry) -> Estimate:
     return sample.scored(scaffold_similarity)
 
 
-@declared("internal_diversity", average="whole", chance=_perfect("internal_diversity"), **_COMMON | {"section": "diversity"})
+@declared(
+    "internal_diversity", average="whole", chance=_perfect("internal_diversity"), **_COMMON | {"section": "diversity"}
+)
 def internal(sample: Chemistry) -> Estimate:
     """1 less the mean Tanimoto similarity of two generated molecules, each with itself included, as in MOSES."""
     return sample.scored(lambda real, generated: internal_diversity(generated))

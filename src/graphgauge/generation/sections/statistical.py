@@ -357,9 +357,7 @@ def mmd(sample: Encodings) -> Estimate:
     return _of_mmd(sample, sample.sides.mmd)
 
 
-@declared(
-    "mmd_p_value", average="whole", default=True, **_MMD | _P_VALUE | {"conventions": _EACH | _PERMUTED}
-)
+@declared("mmd_p_value", average="whole", default=True, **_MMD | _P_VALUE | {"conventions": _EACH | _PERMUTED})
 def mmd_p_value(sample: Encodings) -> Estimate:
     """Share of permutations within each condition with a mean discrepancy at least as large as the observed one."""
     return _p_of(sample, sample.sides.mmd_tested)

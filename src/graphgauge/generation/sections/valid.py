@@ -171,7 +171,9 @@ class Valid:
     @cached_property
     def near_copy_novelty(self) -> float:
         """The share of near copies of training samples that are not in the training set."""
-        copies = None if self.train is None or not len(self.train) else near_copies(self.train, self.draws.generator(14))
+        copies = (
+            None if self.train is None or not len(self.train) else near_copies(self.train, self.draws.generator(14))
+        )
         if copies is None:
             return np.nan
         own, known = codes(copies, self.train).ids
