@@ -223,7 +223,7 @@ def test_options_that_make_no_sense():
         {"temperature": float("nan")},
         {"temperature": "warm"},
         {"temperature": None},
-        {"threshold": 1.0},
+        {"threshold": 1.5},
         {"threshold": "0.5"},
         {"seed": -1},
     ):

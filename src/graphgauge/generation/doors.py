@@ -21,8 +21,8 @@ DOORS = (
             Input("real", f"Real samples {_FORMS}.", "file"),
             Input("generated", "Generated samples, all attempts.", "file"),
             Input("train", "The samples that the generator was trained on.", "file"),
-            Input("column", "One more column, SIDE.NAME=FILE: generated.valid=v.npy, …", "file", many="named"),
-            Input("samples", "All sides, as --save-samples writes them.", "graphgauge.generation.files:read_sides"),
+            Input("column", "A further column, SIDE.NAME=FILE, such as generated.valid=v.npy.", "file", many="named"),
+            Input("samples", "All sides, as a model's --save-samples writes them.", "graphgauge.generation.files:read_sides"),
         ),
         options=(
             Option("labels", tuple[str, ...] | None, None, "Names of the conditions, in the order of their codes."),
@@ -36,7 +36,6 @@ DOORS = (
             Option("node_labels", tuple[str, ...] | None, None, "Attributes of nodes that are labels; empty: none."),
             Option("edge_labels", tuple[str, ...] | None, None, "Attributes of edges that are labels; empty: none."),
             _DRAWS,
-            _SAVE,
         ),
         common=(METRICS, CONFIDENCE, SEED, PROTOCOL),
         example="graphgauge generation --real real.npy --generated generated.npy --train train.npy",

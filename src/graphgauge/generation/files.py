@@ -53,7 +53,6 @@ def evaluate_files(
     node_labels: Sequence[str] | None = None,
     edge_labels: Sequence[str] | None = None,
     draws: int = 999,
-    save_samples: Path | None = None,
     metrics: Any = None,
     confidence: float = 0.95,
     seed: int = 0,
@@ -73,8 +72,6 @@ def evaluate_files(
         Arrays (n, N, N) are adjacency matrices: `plain`, or `padded` if the last nodes without edges are padding.
     node_labels, edge_labels
         Attributes of graphs in .json files that are labels; empty for none.
-    save_samples
-        Write all sides as they were read.
     labels, ordered, channels, threshold, empty, draws, metrics, confidence, seed, protocol
         As in `evaluate`.
 
@@ -83,6 +80,8 @@ def evaluate_files(
     Evaluation
         As from `evaluate`.
     """
+    if adjacency is not None:
+        one_of("adjacency", adjacency, ("plain", "padded"))
     options: dict[str, Any] = {
         "empty": empty,
         "metrics": metrics,
@@ -110,8 +109,6 @@ def evaluate_files(
         channels=channels,
         threshold=threshold,
     )
-    if save_samples is not None:
-        sides.save(save_samples)
     return evaluate(sides, **options)
 
 

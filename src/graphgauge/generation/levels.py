@@ -29,6 +29,8 @@ BAND = 0.95
 SPLITS = 39
 # Points of a reference that are compared with each other at most.
 MOST = 1000
+# Levels of generators that hand out training samples, with or without a change.
+COPIES = ("near_copy", "memoriser")
 # In the order of tables.
 KINDS: dict[str, Kind] = {"near_copy": "baseline", "memoriser": "baseline", "chance": "chance", "perfect": "ideal"}
 
@@ -103,10 +105,12 @@ def kernel_levels(
     draws: int,
     generator: np.random.Generator,
     fresh: Any = None,
+    train: int = 0,
 ) -> dict[str, Floats]:
     """Draws of each level of a discrepancy: two draws from the real items, and draws from each pool against them.
 
-    `fresh` are the real items and further ones that a perfect generator generates as well.
+    `fresh` are the real items and further ones that a perfect generator generates as well. Pools of copies are of some
+    of `train` training samples, of which a memoriser draws the same one now and then.
     """
     every = real if fresh is None else fresh
     further = _some(every[len(real) :], MOST, generator)
@@ -121,7 +125,7 @@ def kernel_levels(
         pool = _some(pool, MOST, generator)
         inside, across = kernel(pool, pool), kernel(real, pool)
         counts = _drawn(generator, m, len(pool), draws)
-        second = _sums(counts, *apart(inside))
+        second = _sums(counts, *apart(inside, len(pool) / train if train and name in COPIES else 0.0))
         found[name] = _possible(score(within.sum(), second, counts @ across.sum(0), len(real), m), score)
     return found
 
@@ -145,21 +149,28 @@ def redrawn(
     return _possible(values, score)
 
 
-def apart(gram: Floats) -> tuple[Floats, Floats]:
-    """Kernel values with those of copies replaced by the item's mean, and what an item and itself have more."""
+def apart(gram: Floats, same: float = 0.0) -> tuple[Floats, Floats]:
+    """Kernel values with those of two draws of an item replaced by the item's mean, and what a draw and itself have more.
+
+    `same` is the share of such pairs that are equal after all: of copies from a pool of k of n training samples, k/n.
+    """
     equal, gram = np.diagonal(gram).copy(), gram.copy()
     mean = (gram.sum(1) - equal) / max(len(gram) - 1, 1)
-    np.fill_diagonal(gram, mean)
-    return gram, equal - mean
+    twice = same * equal + (1 - same) * mean
+    np.fill_diagonal(gram, twice)
+    return gram, equal - twice
 
 
-def pair_means(distances: Floats, m: int, n: int | None, draws: int, generator: np.random.Generator) -> Floats:
+def pair_means(
+    distances: Floats, m: int, n: int | None, draws: int, generator: np.random.Generator, *, same: float = 0.0
+) -> Floats:
     """Mean distances within m further samples of the distribution that those with `distances` are n samples of.
 
     Both samples are drawn again, because the mean of the n varies as well; without n, it is fixed. The spread of n
-    samples is uncertain itself: each draw has one of its posterior, so that the band is as wide as Student's.
+    samples is uncertain itself: each draw has one of its posterior, so that the band is as wide as Student's. `same` is
+    that of `apart`.
     """
-    between, equal = apart(distances)
+    between, equal = apart(distances, same)
 
     def means(size: int) -> Floats:
         return _sums(_drawn(generator, size, len(distances), draws), between, equal) / (size * (size - 1))

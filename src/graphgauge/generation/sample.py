@@ -16,6 +16,7 @@ import numpy as np
 from graphgauge.core.archive import read_archive, write_archive
 from graphgauge.core.arrays import as_numeric, on_host
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.options import number
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.generation.columns import (
     Conditions,
@@ -187,6 +188,7 @@ class Sides:
         InputError
             If samples have different shapes, or a value is NaN.
         """
+        threshold = None if threshold is None else number("threshold", threshold, 0, 1)
         given = {name: _side(value) for name, value in (("real", real), ("generated", generated), ("train", train))}
         asked = {name: side for name, side in given.items() if side is not None and name != "train"}
         if labels is not None and asked and all(side.conditions is None and len(side) for side in asked.values()):
@@ -209,7 +211,7 @@ class Sides:
             labels=conditions.names,
             ordered=bool(ordered),
             channels=_channels(channels, sides),
-            threshold=_threshold(threshold),
+            threshold=threshold,
             leaks=leaks,
             options=dict(options or {}),
             missing=dict(missing or {}),
@@ -430,18 +432,10 @@ def _reconstructed(name: str, value: Any, items: Any, threshold: float | None) -
     where = f"{name}.reconstructed"
     if not isinstance(items, np.ndarray):
         raise InputError("reconstructed without samples of bits", where=where)
-    bits = as_bits(value, where) if threshold is None else thresholded(value, _threshold(threshold) or 0.0, where)
+    bits = as_bits(value, where) if threshold is None else thresholded(value, threshold, where)
     if bits.shape != items.shape:
         raise InputError(f"shape {bits.shape}, {name} samples have {items.shape}", where=where)
     return bits
-
-
-def _threshold(threshold: Any) -> float | None:
-    if threshold is None:
-        return None
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number) or not 0 <= threshold <= 1:
-        raise OptionError(f"threshold must be between 0 and 1, not {threshold!r:.40}").about("threshold")
-    return float(threshold)
 
 
 def _without_shape(sides: dict[str, Any]) -> dict[str, Any]:

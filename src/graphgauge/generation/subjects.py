@@ -18,7 +18,7 @@ import numpy as np
 
 from graphgauge.core.arrays import as_numeric, on_host, refuse_nan
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.options import whole_number
+from graphgauge.core.options import number, whole_number
 from graphgauge.core.registry import sections as declared_sections
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.generation.columns import Conditions, thresholded
@@ -183,19 +183,11 @@ def collect(
     case = replace(case, **{name: value for name, value in given.items() if value is not None})
     options = {
         "num_samples": whole_number("num_samples", num_samples, 1),
-        "temperature": _within("temperature", temperature, 0, np.inf, inside=True),
+        "temperature": number("temperature", temperature, 0, inside=True),
         "seed": whole_number("seed", seed),
     }
-    level = _within("threshold", threshold, 0, 1)
+    level = number("threshold", threshold, 0, 1)
     return _Collection(case, options, level, progress or (lambda step, done, total: None)).sides(sections)
-
-
-def _within(name: str, value: Any, low: float, high: float, *, inside: bool = False) -> float:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not (low < value if inside else low <= value) or not value < high:
-        wanted = "a positive number" if inside else f"in [{low:g}, {high:g})"
-        raise OptionError(f"{name} must be {wanted}, not {value!r:.40}").about(name)
-    return float(value)
 
 
 class _Collection:

@@ -250,6 +250,7 @@ class Described(Compared):
                 draws=self._draws.draws,
                 generator=generator,
                 fresh=fresh,
+                train=self.trained(code),
             )
 
         return self.drawn(self.each(levels))

@@ -119,6 +119,7 @@ class Drawn(Compared):
                 draws=self._draws.draws,
                 generator=self._draws.generator(11, code),
                 fresh=fresh,
+                train=self.trained(code),
             )
 
         return self.drawn(self.each(levels))

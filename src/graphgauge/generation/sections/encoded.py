@@ -159,6 +159,7 @@ class Encoded(Compared):
                     draws=self._draws.draws,
                     generator=generator,
                     fresh=fresh,
+                    train=self.trained(code),
                 )
 
             count = min(max(test.n[1], 2), MOST)

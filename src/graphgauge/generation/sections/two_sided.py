@@ -98,6 +98,10 @@ class Compared:
         rows = np.flatnonzero(self.train.codes == code)
         return rows_of(self.train.rows, np.sort(generator.permutation(rows)[:most])) if len(rows) else None
 
+    def trained(self, code: int) -> int:
+        """How many training samples one condition has."""
+        return 0 if self.train is None else int(np.count_nonzero(self.train.codes == code))
+
     def each(self, measure: Callable[[int], Any]) -> list[Any]:
         """The measurement in each condition with enough samples; None in the others."""
         return [measure(code) if self.enough[code] else None for code in range(self.groups)]

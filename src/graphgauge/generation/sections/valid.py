@@ -157,8 +157,9 @@ class Valid:
         for place, (mine, own) in enumerate(zip(self.rows, rows, strict=True)):
             if len(mine) >= FEWEST_VALID and len(own) >= FEWEST_VALID:
                 some = bits[generator.permutation(own)[:MOST]]
-                n = None if copies else len(own)
-                drawn[:, place] = pair_means(pair_distances(some, kind), len(mine), n, len(drawn), generator)
+                n, same = (None, len(some) / len(own)) if copies else (len(own), 0.0)
+                distances = pair_distances(some, kind)
+                drawn[:, place] = pair_means(distances, len(mine), n, len(drawn), generator, same=same)
         return drawn
 
     @property
