@@ -72,8 +72,6 @@ SHOWN_BY = {
     "evolution.Cycle": "evolution.Log",
     "evolution.NietzscheEvaluationSuite": "evolution.EvaluationSuite",
     "explanation.PyGModel": "explanation.explain_pyg",
-    "generation.Molecules": "generation.evaluate_molecules",
-    "generation.SampleComparison": "generation.compare_samples",
     "stats.Design": "stats.compare",
     "stats.Friedman": "stats.friedman",
     "stats.Pair": "stats.Comparison",
