@@ -150,7 +150,7 @@ def redrawn(
 
 
 def apart(gram: Floats, same: float = 0.0) -> tuple[Floats, Floats]:
-    """Kernel values with those of two draws of an item replaced by the item's mean, and what a draw and itself have more.
+    """Kernel values with those of two draws of an item as its mean, and what a draw and itself have more.
 
     `same` is the share of such pairs that are equal after all: of copies from a pool of k of n training samples, k/n.
     """
