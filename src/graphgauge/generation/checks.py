@@ -26,6 +26,8 @@ Results = Mapping[str, Result]
 _MOSTLY_NEW = 0.8
 _MOSTLY_DISTINCT = 0.85
 _HALF_AS_FAR = 0.5
+# Half-widths of the band of a perfect generator from which a share of near copies is clear.
+_CLEARLY = 1.5
 # A smaller difference does not show in a rate printed with two digits.
 _HIDDEN = 0.01
 
@@ -89,10 +91,12 @@ def near_copies(results: Results) -> Evidence | None:
         return None
     if _copied(results) is not None:  # the stronger finding
         return None
-    # Half of the way from a perfect generator to one that only copies. Very small samples may be as near to others as
-    # to their origin: then only the nearest copies are recognised.
-    furthest = 1.0 if copies is None or copies.value <= perfect.high else copies.value
-    if not nearer.value > max(perfect.high, (furthest + perfect.value) / 2):
+    # Three standard errors above a perfect generator. Very small samples may be as near to others as to their origin:
+    # then only the nearest copies are recognised, half of the way to a generator that only copies.
+    least = perfect.value + _CLEARLY * (perfect.high - perfect.value)
+    if copies is None or copies.value <= perfect.high:
+        least = max(perfect.high, (1 + perfect.value) / 2)
+    if not nearer.value > least:
         return None
     return {"share": nearer.value, "real": perfect.value, "low": perfect.low, "high": perfect.high}
 
