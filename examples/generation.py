@@ -29,6 +29,10 @@ def statistics(samples: np.ndarray) -> dict[str, np.ndarray]:
     return {"size": samples.sum((1, 2, 3)), "pairs": (samples[:, :, ::2] & samples[:, :, 1::2]).sum((1, 2, 3))}
 
 
+def side(samples: np.ndarray, codes: np.ndarray) -> generation.Samples:
+    return generation.Samples(samples, conditions=codes, statistics=statistics(samples))
+
+
 def main() -> None:
     draw = np.random.default_rng(0)
     codes = np.repeat(np.arange(3), 80)
@@ -44,18 +48,13 @@ def main() -> None:
     print(f"{'':<10}" + "".join(f"{key:>26}" for key in keys))
     for name, generated in generators.items():
         evaluation = generation.evaluate(
-            real=real,
-            generated=generated,
-            real_conditions=codes,
-            conditions=codes,
-            train=train,
+            side(real, codes),
+            side(generated, codes),
+            train=side(train, codes),
             labels=NAMES,
             ordered=True,
-            statistics=statistics(real),
-            generated_statistics=statistics(generated),
             metrics=keys,
-            permutations=199,
-            resamples=300,
+            draws=299,
         )
         marks = {True: "", False: " !", None: ""}
         cells = (f"{evaluation[key].value:.3f}{marks[evaluation[key].reached]}" for key in keys)

@@ -16,9 +16,6 @@ FAMILIES = ("ranking", "recovery", "forecasting", "generation", "explanation", "
 # From bottom to top: a package imports only packages of lower layers. Packages of one layer do not import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("core",),
-    # What is left of 0.2: the rooms that are not rebuilt import it, and it imports what it likes.
-    ("old",),
-    ("kernels",),
     ("io",),
     ("stats",),
     ("protocols",),
@@ -35,7 +32,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 # Imports of a higher layer by name, each with its reason.
 ALLOWED: Mapping[tuple[str, str], str] = {
-    ("core/family.py", "old"): "a family that is not rebuilt is declared in its old room",
     ("core/family.py", "families"): "registries load a family by its name, on request, as they would a plug-in",
 }
 
@@ -74,7 +70,7 @@ def imports(source: Path = SOURCE) -> list[Import]:
     found = []
     for path in sorted(source.rglob("*.py")):
         file = path.relative_to(source).as_posix()
-        if file not in _ROOT and not file.startswith("old/"):
+        if file not in _ROOT:
             tree = ast.parse(path.read_text(encoding="utf-8"))
             parts = [NAME, *path.relative_to(source).parent.parts]
             module = _Module.of(tree)

@@ -8,9 +8,8 @@ import sys
 import numpy as np
 import pytest
 from tests import layers
-from tests.explanation.brute import Weighted, random_event
 
-from graphgauge import Evaluation, Finding, explanation, forecasting, ranking, recovery
+from graphgauge import Evaluation, Finding, forecasting, ranking, recovery
 
 
 @pytest.fixture(scope="module")
@@ -195,10 +194,3 @@ def test_findings_do_not_see_what_happens_after_the_call(name):
     for array in arrays:
         array[...] = np.random.default_rng(1).normal(size=array.shape)
     assert [finding.message for finding in later.findings] == at_once
-
-
-def test_the_answers_of_a_table_are_checked_before_evaluate_returns(monkeypatch):
-    event = random_event(np.random.default_rng(0), "e", edges=8, temporal=True)
-    found = explanation.evaluate(Weighted(1), [explanation.Explanation(event, np.ones(len(event.subgraph)), "flat")])
-    monkeypatch.delattr("graphgauge.old.core.evaluation.find")
-    assert "tied-importance" in {finding.check for finding in found.findings}

@@ -3,8 +3,8 @@
 import numpy as np
 from tests.audit.cases import Case
 
-from graphgauge.generation import Labelled, collect, evaluate
-from graphgauge.generation.levels import near_copies
+from graphgauge.generation import Samples, collect, evaluate
+from graphgauge.generation.references import near_copies
 
 CONDITIONS = 3
 REAL = np.repeat(np.arange(CONDITIONS), (60, 40, 20))
@@ -21,17 +21,9 @@ def samples(rng, ink, codes):
     return rng.random((len(codes), ink.shape[1])) < ink[codes]
 
 
-def judged(real, made, metrics, **given):
-    return evaluate(
-        real=real,
-        real_conditions=REAL,
-        generated=made,
-        conditions=MADE,
-        metrics=metrics,
-        resamples=99,
-        permutations=9,
-        **given,
-    ).materials
+def judged(real, made, metrics, predicted=None, **sides):
+    made = Samples(made, conditions=MADE, predicted=predicted)
+    return evaluate(Samples(real, conditions=REAL), made, metrics=metrics, draws=99, **sides).materials
 
 
 def copying(rng, share=0.0):
@@ -95,10 +87,9 @@ def attempts(rng, hidden=0.0):
     valid = rng.random(len(codes)) < rng.uniform(0.02, 1 - hidden)
     lost = rng.permutation(np.flatnonzero(~valid))[: int(hidden * len(codes))]
     made = np.delete(samples(rng, world(rng), codes), lost, axis=0)
-    found = evaluate(
-        generated=made, conditions=np.delete(codes, lost), valid=np.delete(valid, lost), metrics=["validity_rate"]
-    )
-    return {**found.materials, "attempts": found.materials["validity"], "drawn": asked}
+    left = Samples(made, conditions=np.delete(codes, lost), valid=np.delete(valid, lost))
+    found = evaluate(generated=left, metrics=["validity_rate"])
+    return {**found.materials, "drawn": asked}
 
 
 def shifted(rng, fault=(60, 0.5)):
@@ -109,16 +100,8 @@ def shifted(rng, fault=(60, 0.5)):
     real, made = (
         {"weight": rng.normal(by, 1, len(codes)), "holds": rng.poisson(9 + 3 * by, len(codes))} for by in (0, shift)
     )
-    return evaluate(
-        real=bits,
-        real_conditions=codes,
-        generated=bits,
-        conditions=codes,
-        statistics=real,
-        generated_statistics=made,
-        metrics=["overall_mean_distance"],
-        resamples=199,
-    ).materials
+    sides = (Samples(bits, conditions=codes, statistics=statistics) for statistics in (real, made))
+    return evaluate(*sides, metrics=["overall_mean_distance"], draws=199).materials
 
 
 class Encoder:
@@ -137,8 +120,8 @@ class Encoder:
 
 def encoded(rng, told=0.0):
     real = samples(rng, world(rng), REAL)
-    table = collect(Encoder(rng, told), data=Labelled(real, REAL), sections=["latent_space"])
-    return evaluate(table, metrics=["silhouette_score", "ordinal_spearman"]).materials
+    sides = collect(Encoder(rng, told), data=Samples(real, conditions=REAL), sections=["latent_space"])
+    return evaluate(sides, metrics=["silhouette_score", "ordinal_spearman"]).materials
 
 
 def classified(rng, right, made=0.5):
@@ -154,8 +137,7 @@ def classified(rng, right, made=0.5):
         samples(rng, ink, MADE),
         ["overall_exact_accuracy", "classifier_exact_accuracy"],
         predicted=predicted,
-        classifier_labels=REAL,
-        classifier_predicted=answers,
+        classifier=Samples(conditions=REAL, predicted=answers),
     )
 
 
@@ -171,7 +153,35 @@ def perfect(rng):
     return classified(rng, right, right)
 
 
+def copied_test(rng, share=0.0):
+    """A generator that hands out real held-out samples, this often; else it draws as the data were drawn."""
+    ink = world(rng, 40)
+    real, made = samples(rng, ink, REAL), samples(rng, ink, MADE)
+    for code in range(CONDITIONS):
+        own, asked = np.flatnonzero(code == REAL), np.flatnonzero(code == MADE)
+        mine = asked[rng.random(len(asked)) < share]
+        made[mine] = real[rng.choice(own, len(mine))]
+    return judged(real, made, ["overall_uniqueness_ratio"])
+
+
+def partly_invalid(rng, share=0.0):
+    """Real samples of which so many are not valid, and are compared with no other."""
+    ink = world(rng, 20)
+    valid = np.ones(len(REAL), bool)
+    valid[rng.permutation(len(REAL))[: int(share * len(REAL))]] = False
+    real = Samples(samples(rng, ink, REAL), conditions=REAL, valid=valid)
+    made = Samples(samples(rng, ink, MADE), conditions=MADE, valid=np.ones(len(MADE), bool))
+    return evaluate(real, made, metrics=["validity_rate"], draws=99).materials
+
+
 CASES = [
+    Case(
+        "left-out-samples",
+        partly_invalid,
+        partly_invalid,
+        {"one real sample in a hundred not valid": 0.01, "a tenth": 0.1, "half": 0.5},
+    ),
+    Case("copied-test-set", copied_test, copied_test, {"a third copied": 0.33, "two thirds": 0.67, "all": 1.0}),
     Case("copied-training-set", copying, copying, {"a third copied": 0.33, "two thirds": 0.67, "all": 1.0}),
     Case("near-copies", varying, varying, {"two thirds are near copies": 0.67, "nine tenths": 0.9, "all": 1.0}),
     Case(

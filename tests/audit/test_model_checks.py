@@ -15,8 +15,9 @@ def named(name):
 
 
 def repeated():
-    samples, codes = data(80)
-    return {"generated": samples[np.arange(80) % 4], "conditions": codes, "real": samples, "real_conditions": codes}
+    samples, codes = (getattr(data(80), name) for name in ("items", "conditions"))
+    kept = generation.Samples(samples, conditions=codes)
+    return {"real": kept, "generated": generation.Samples(samples[np.arange(80) % 4], conditions=codes)}
 
 
 @pytest.mark.parametrize("drawn", [np.nan, [50, -1], "many", 40])

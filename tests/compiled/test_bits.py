@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from graphgauge import _core
-from graphgauge.kernels.pairs import packed
+from graphgauge.generation.distances import packed
 
 THREADS = pytest.mark.parametrize("threads", [1, 2, 5])
 SHAPES = pytest.mark.parametrize("shape", [(0, 5), (1, 5), (2, 1), (5, 0), (3, 64), (33, 65), (70, 129), (280, 70)])

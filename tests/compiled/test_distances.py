@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from graphgauge import _core
-from graphgauge.kernels.pairs import packed
+from graphgauge.generation.distances import packed
 
 THREADS = pytest.mark.parametrize("threads", [1, 2, 5])
 SIZES = pytest.mark.parametrize(

@@ -159,8 +159,9 @@ def explanations() -> None:
 
 
 def samples() -> None:
-    """Real and generated boards with the condition of each."""
+    """Real, generated and training boards with the condition of each."""
     draw = np.random.default_rng(0)
+    np.save("train.npy", draw.random((SIDES, 2, 4, 3)) < 0.4)
     for name, conditions in (("real", "real.txt"), ("generated", "asked.txt")):
         np.save(f"{name}.npy", draw.random((SIDES, 2, 4, 3)) < 0.4)
         Path(conditions).write_text("".join(f"{grade}\n" for grade in ["6A", "6B", "6C"] * (SIDES // 3)))

@@ -165,7 +165,7 @@ def test_metrics_and_arguments_exist(page: Path) -> None:
     "code",
     [
         "no_such_metric",
-        "graphgauge.old.ranking.no_such",
+        "graphgauge.ranking.no_such",
         "ranking.evaluate(pos, neg, no_such=1)",
         "no_such=1",
         'ranking.evaluate(pos, neg, metrics=["no_such"])',

@@ -15,14 +15,16 @@ import numpy as np
 import pytest
 import torch
 from msgspec import to_builtins
+from tests.generation.flat import evaluated
 
 from graphgauge import evolution, explanation, generation, recovery
 from graphgauge.core.errors import GraphgaugeError
 from graphgauge.core.evaluation import Evaluation
+from graphgauge.generation.graphs import rows_of
 
 Put = Callable[[Any], Any]
 RNG = np.random.default_rng(7)
-FEW = {"resamples": 19, "permutations": 19}
+FEW = {"draws": 19}
 
 REAL, MADE, TRAIN = (RNG.random((rows, 10)) < 0.4 for rows in (36, 30, 33))
 OF_REAL, OF_MADE, OF_TRAIN = (np.arange(rows) % 3 for rows in (36, 30, 33))
@@ -78,14 +80,14 @@ def vae(put: Put) -> Any:
 
 def collected(put: Put) -> Evaluation:
     judge = SimpleNamespace(predict=lambda samples: put(samples.sum(axis=1) % 3))
-    table = generation.collect(
+    sides = generation.collect(
         vae(put),
-        data=generation.Labelled(put(REAL), put(OF_REAL)),
+        data=generation.Samples(put(REAL), conditions=put(OF_REAL)),
         classifier=judge,
         num_samples=12,
-        train=generation.Labelled(put(TRAIN), put(OF_TRAIN)),
+        train=generation.Samples(put(TRAIN), conditions=put(OF_TRAIN)),
     )
-    return generation.evaluate(table, **FEW)
+    return generation.evaluate(sides, **FEW)
 
 
 def data(put: Put, adjacency: np.ndarray, types: np.ndarray) -> Any:
@@ -130,79 +132,83 @@ def explained(put: Put) -> Evaluation:
 
 
 CASES: dict[str, Callable[[Put], Any]] = {
-    "generation, bits": lambda put: generation.evaluate(
+    "generation, bits": lambda put: evaluated(
         real=put(REAL),
         generated=put(MADE),
         train=put(TRAIN),
-        valid=put(MADE.any(1)),
+        generated_valid=put(MADE.any(1)),
         real_valid=put(REAL.any(1)),
-        reconstructed=put(REAL[::-1].copy()),
+        real_reconstructed=put(REAL[::-1].copy()),
         **FEW,
     ),
-    "generation, latents": lambda put: generation.evaluate(
+    "generation, latents": lambda put: evaluated(
         real=put(REAL),
         generated=put(MADE),
-        latents=put(LATENTS),
+        real_latents=put(LATENTS),
         generated_latents=put(MADE_LATENTS),
-        latent_variances=put(np.abs(LATENTS) + 0.5),
+        real_variances=put(np.abs(LATENTS) + 0.5),
         real_conditions=put(OF_REAL),
-        conditions=put(OF_MADE),
-        predicted=put(OF_MADE),
-        classifier_labels=put(OF_REAL),
+        generated_conditions=put(OF_MADE),
+        generated_predicted=put(OF_MADE),
+        classifier_conditions=put(OF_REAL),
         classifier_predicted=put(OF_REAL),
         **FEW,
     ),
-    "generation, mixed": lambda put: generation.evaluate(
+    "generation, mixed": lambda put: evaluated(
         real=put(REAL),
         generated=MADE,
-        latents=torch.as_tensor(LATENTS),
+        real_latents=torch.as_tensor(LATENTS),
         generated_latents=put(MADE_LATENTS),
         real_conditions=OF_REAL,
-        conditions=put(OF_MADE),
+        generated_conditions=put(OF_MADE),
         **FEW,
     ),
-    "generation, statistics": lambda put: generation.evaluate(
+    "generation, statistics": lambda put: evaluated(
         real=put(REAL),
         generated=put(MADE),
-        statistics={"bits": put(REAL.sum(1))},
+        real_statistics={"bits": put(REAL.sum(1))},
         generated_statistics={"bits": put(MADE.sum(1))},
         **FEW,
     ),
-    "generation, lists of rows": lambda put: generation.evaluate(
+    "generation, lists of rows": lambda put: evaluated(
         real=[put(row) for row in REAL],
         generated=[put(row) for row in MADE],
-        valid=[put(np.array(True))] * len(MADE),
+        generated_valid=[put(np.array(True))] * len(MADE),
         **FEW,
     ),
     "generation, matrices": lambda put: generation.evaluate(
-        real=put(GRAPHS[0]), generated=put(GRAPHS[1]), samples="graphs", **FEW
+        *(generation.Graphs.from_adjacency(put(each)) for each in GRAPHS), **FEW
     ),
     "generation, list of matrices": lambda put: generation.evaluate(
-        real=[put(each) for each in GRAPHS[0]], generated=[put(each) for each in GRAPHS[1]], samples="padded", **FEW
+        *(generation.Graphs.from_adjacency([put(each) for each in side], padded=True) for side in GRAPHS), **FEW
     ),
-    "generation, edge lists": lambda put: generation.evaluate(
-        real=[(5, put(np.argwhere(np.triu(each)))) for each in GRAPHS[0]],
-        generated=[put(np.argwhere(np.triu(each))) for each in GRAPHS[1]],
+    "generation, edges": lambda put: generation.evaluate(
+        *(generation.Graphs.from_objects([(5, put(np.argwhere(np.triu(each)))) for each in side]) for side in GRAPHS),
         **FEW,
     ),
     "generation, types": lambda put: generation.evaluate(
-        real=(put(TYPES), put(GRAPHS[0].astype(int))),
-        generated=(put(np.eye(3)[TYPES]), put(np.eye(2)[GRAPHS[1].astype(int)])),
+        generation.Graphs.from_adjacency(put(GRAPHS[0].astype(int)), node_types=put(TYPES)),
+        generation.Graphs.from_adjacency(put(np.eye(2)[GRAPHS[1].astype(int)]), node_types=put(np.eye(3)[TYPES])),
         **FEW,
     ),
     "generation, data": lambda put: generation.evaluate(
-        real=[data(put, *each) for each in zip(GRAPHS[0], TYPES, strict=True)],
-        generated=[data(put, *each) for each in zip(GRAPHS[1], TYPES, strict=True)],
+        *(
+            generation.Graphs.from_objects(
+                [data(put, *each) for each in zip(side, TYPES, strict=True)], node_labels=["x"]
+            )
+            for side in GRAPHS
+        ),
         **FEW,
     ),
     "generation, collected": collected,
     "generation, compared": lambda put: [
         vars(each)
         for each in generation.compare_samples(
-            put(REAL),
-            {"a": put(MADE), "b": put(TRAIN)},
-            statistics={"bits": put(REAL.sum(1))},
-            generated_statistics={"a": {"bits": put(MADE.sum(1))}, "b": {"bits": put(TRAIN.sum(1))}},
+            generation.Samples(put(REAL), statistics={"bits": put(REAL.sum(1))}),
+            {
+                name: generation.Samples(put(side), statistics={"bits": put(side.sum(1))})
+                for name, side in (("a", MADE), ("b", TRAIN))
+            },
             **FEW,
         )
     ],
@@ -210,7 +216,9 @@ CASES: dict[str, Callable[[Put], Any]] = {
     "mmd": lambda put: generation.mmd(put(LATENTS), put(MADE_LATENTS)),
     "prdc": lambda put: tuple(generation.prdc(put(LATENTS), put(MADE_LATENTS))),
     "prdc of bits": lambda put: tuple(generation.prdc(put(REAL), put(MADE))),
-    "graphs by a mask": lambda put: generation.Graphs.of(put(GRAPHS[0])).take(put(np.arange(12) < 5)).edges.tolist(),
+    "graphs by a mask": lambda put: rows_of(
+        generation.Graphs.from_adjacency(put(GRAPHS[0])), put(np.arange(12) < 5)
+    ).edges.tolist(),
     **{
         f"evolution, {negatives}, {score}": lambda put, negatives=negatives, score=score: cycle(
             put, previous=put(POINTS / 2), n_neg_per_pos=negatives, score=score
@@ -322,13 +330,11 @@ def spoiled(array: np.ndarray, value: float) -> np.ndarray:
 
 FAULTS: dict[str, Callable[[Put, float], Any]] = {
     "bits": lambda put, odd: generation.evaluate(real=put(spoiled(REAL, odd)), generated=put(MADE)),
-    "latents": lambda put, odd: generation.evaluate(
-        real=put(REAL), generated=put(MADE), latents=put(spoiled(LATENTS, odd))
-    ),
-    "statistics": lambda put, odd: generation.evaluate(
+    "latents": lambda put, odd: evaluated(real=put(REAL), generated=put(MADE), real_latents=put(spoiled(LATENTS, odd))),
+    "statistics": lambda put, odd: evaluated(
         real=put(REAL),
         generated=put(MADE),
-        statistics={"a": put(spoiled(LATENTS, odd)[:, 0])},
+        real_statistics={"a": put(spoiled(LATENTS, odd)[:, 0])},
         generated_statistics={"a": put(MADE_LATENTS[:, 0])},
     ),
     "prdc": lambda put, odd: generation.prdc(put(LATENTS), put(spoiled(MADE_LATENTS, odd))),

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.xdist_group("moonboard")
 
 
 def values_of(path: Path) -> dict[str, float]:
-    """The values in a result file by the key of the metric."""
-    return {result["key"]: result["value"] for result in json.loads(path.read_text(encoding="utf-8"))["results"]}
+    """The values of all sections by their keys."""
+    return {key: value for part in json.loads(path.read_text(encoding="utf-8")).values() for key, value in part.items()}
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,26 @@ def test_it_evaluates_what_it_has_trained(models: Path) -> None:
     # The classifier is better than chance on problems that it has not seen.
     assert values["classifier_exact_accuracy"] > 0.4
     assert -1 <= values["silhouette_score"] <= 1
+    parts = json.loads((models / "results.json").read_text(encoding="utf-8"))
+    assert list(parts) == metrics.split(",")
+    grades = ["6A", "6B", "6C", "7A", "7B"]
+    assert list(parts["reconstruction"]["per_grade_iou"]) == list(parts["diversity"]["per_grade"]) == grades
+    assert list(parts["reconstruction"]["per_channel_iou"]) == ["start", "middle", "end"]
+    assert len(parts["latent_space"]["per_grade_centroids"]["6A"]["mean"]) == 24
+    assert parts["reconstruction"]["interpretation"].startswith("mean_iou: ")
+    assert {"mean_iou", "std_iou", "num_samples", "threshold"} <= parts["reconstruction"].keys()
+    assert {"unique_problems", "overall_mean_diversity", "overall_std_diversity"} <= parts["diversity"].keys()
+    assert {"latent_mean", "latent_std", "grade_separation", "silhouette_score"} <= parts["latent_space"].keys()
+    assert {"overall_mean_distance", "num_generated", "num_real"} <= parts["statistical"].keys()
+
+
+def test_without_a_classifier_conditioning_is_skipped_with_its_reason(models: Path) -> None:
+    words = ("--metrics", "grade_conditioning", "--num-samples", "5", "--output", "skipped.json", "--cpu")
+    done = run(models, MAIN, "evaluate", "--checkpoint", "models/vae.pth", *words)
+    assert done.returncode == 0, done.stderr
+    assert "skipped grade_conditioning: no classifier given." in done.stdout
+    parts = json.loads((models / "skipped.json").read_text(encoding="utf-8"))
+    assert parts == {"grade_conditioning": {"skipped": True, "error": "no classifier given"}}
 
 
 def test_metrics_are_chosen_and_a_classifier_is_not_needed(models: Path) -> None:

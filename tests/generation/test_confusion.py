@@ -7,8 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from graphgauge.core.errors import InputError
-from graphgauge.generation.confusion import bootstrapped_compositions, compositions, condition_number
+from graphgauge.generation.sections.confusion import bootstrapped_compositions, compositions, condition_number
 
 Floats = NDArray[np.float64]
 
@@ -128,14 +127,3 @@ def test_runs_are_corrected_one_by_one() -> None:
     assert found.shape == answers.shape
     assert 1 - found.max() < 1e-6
     np.testing.assert_array_equal(found, [compositions(confusion, run) for run in answers])
-
-
-def test_shapes_that_do_not_fit() -> None:
-    for confusion, predicted in (
-        (np.zeros((2, 3)), np.zeros((1, 3))),
-        (np.eye(2), np.zeros((1, 3))),
-        (np.eye(2), np.zeros(2)),
-        (np.eye(2), np.zeros((4, 1, 3))),
-    ):
-        with pytest.raises(InputError, match="counts"):
-            compositions(confusion, predicted)  # type: ignore[arg-type]

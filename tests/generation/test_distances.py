@@ -1,6 +1,7 @@
+"""Distances between all samples, against brute force, SciPy and scikit-learn."""
+
 from __future__ import annotations
 
-import itertools
 import math
 from itertools import combinations
 
@@ -10,16 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
-from scipy.spatial.distance import pdist, squareform
-from scipy.stats import wasserstein_distance
+from scipy.spatial.distance import cdist, pdist, squareform
+from sklearn.metrics import silhouette_samples
 
-from graphgauge.core.errors import InputError
+import graphgauge
+from graphgauge.core.types import Mask
+from graphgauge.generation import distances as module
 from graphgauge.generation.distances import (
+    Points,
+    bit_distances,
     hamming_pairs,
     jaccard_pairs,
-    null_distances,
-    row_ids,
-    unique_at,
+    packed,
+    pair_distances,
+    silhouettes,
+    tiles,
 )
 
 BOARD = 3 * 18 * 11
@@ -70,118 +76,192 @@ def test_samples_without_a_bit_are_alike() -> None:
             assert (found.mean, found.std, found.row_means.tolist()) == (0.0, 0.0, [0.0] * 3)
 
 
-@pytest.mark.parametrize("samples", [np.zeros((3, 4)), np.zeros((3, 4), np.uint8), np.zeros(3, np.bool_)])
-def test_rows_of_bits_only(samples: NDArray[np.generic]) -> None:
-    for function in (hamming_pairs, jaccard_pairs, row_ids):
-        with pytest.raises(InputError, match="rows of bits"):
-            function(samples)  # type: ignore[arg-type]
+SHAPES = [(2, 1), (5, 0), (3, 64), (40, 65), (65, 40), (130, 129), (9, 594)]
 
 
-@given(hnp.arrays(np.bool_, st.tuples(st.integers(0, 12), st.just(3))), hnp.arrays(np.bool_, (5, 3)))
-@settings(max_examples=60)
-def test_ids_are_equal_where_rows_are(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> None:
-    ids = np.concatenate(row_ids(first, second)).tolist()
-    rows = [tuple(row) for row in np.concatenate([first, second]).tolist()]
-    for (a, left), (b, right) in combinations(zip(ids, rows, strict=True), 2):
-        assert (a == b) == (left == right)
-    assert [len(part) for part in row_ids(first, second)] == [len(first), 5]
+def pairs_by_hand(bits: Mask) -> dict[str, tuple[float, float, list[float]]]:
+    """Mean, standard deviation and row means of both distances, from sets."""
+    rows = [frozenset(np.flatnonzero(row).tolist()) for row in bits]
+    count, found = len(rows), {}
+    for kind in ("hamming", "jaccard"):
+        distances = np.zeros((count, count))
+        for (i, a), (j, b) in combinations(enumerate(rows), 2):
+            away = len(a ^ b) if kind == "hamming" else (1 - len(a & b) / len(a | b) if a | b else 0.0)
+            distances[i, j] = distances[j, i] = away
+        upper = distances[np.triu_indices(count, 1)]
+        found[kind] = float(upper.mean()), float(upper.std()), (distances.sum(1) / (count - 1)).tolist()
+    return found
 
 
-def test_ids_of_wide_rows_against_numpy() -> None:
-    rng = np.random.default_rng(0)
-    distinct = rng.random((40, BOARD)) < 0.02
-    bits = distinct[rng.integers(0, 40, 500)]
-    (ids,) = row_ids(bits)
-    assert len(np.unique(ids)) == len(np.unique(bits, axis=0))
-    assert row_ids(np.zeros((4, 0), np.bool_))[0].tolist() == [0] * 4
-    with pytest.raises(InputError, match="3 and 4 bits"):
-        row_ids(np.zeros((1, 3), np.bool_), np.zeros((1, 4), np.bool_))
+def check(bits: Mask) -> None:
+    kept = bits.copy()
+    for ours, (mean, std, rows) in zip(
+        (hamming_pairs(bits), jaccard_pairs(bits)), pairs_by_hand(bits).values(), strict=True
+    ):
+        assert (ours.mean, ours.std) == pytest.approx((mean, std), rel=1e-12, abs=1e-13)
+        np.testing.assert_allclose(ours.row_means, rows, rtol=1e-12, atol=1e-11)
+    np.testing.assert_array_equal(bits, kept)
 
 
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=7))
-@settings(max_examples=60)
-def test_unique_at_k_is_the_mean_over_all_subsets(ids: list[int]) -> None:
-    for k in range(1, len(ids) + 1):
-        shares = [len(set(subset)) / k for subset in combinations(ids, k)]
-        assert unique_at(np.array(ids), k) == pytest.approx(math.fsum(shares) / len(shares), rel=1e-13)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("density", [0.0, 0.03, 0.5, 1.0])
+def test_pairs_against_brute_force(shape: tuple[int, int], density: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_FLOATS", 512)
+    bits = np.random.default_rng(0).random(shape) < density
+    bits.flags.writeable = False
+    check(bits)
 
 
-def test_unique_at_k_beyond_the_samples_or_below_one() -> None:
-    assert math.isnan(unique_at(np.array([1, 2]), 3))
-    assert math.isnan(unique_at(np.array([1, 2]), 0))
-    assert math.isnan(unique_at(np.array([], np.int64), 1))
-    assert unique_at(np.repeat(0, 10**5), 1000) == pytest.approx(1e-3, rel=1e-12)
-    assert unique_at(np.arange(10**5), 1000) == pytest.approx(1.0, rel=1e-12)
-
-
-# ---------------------------------------------------------------------------------------------------- resampling
-
-
-def test_null_of_poisson_counts_lies_where_it_should() -> None:
-    """Poisson(8), 100 against 100: about .49 on average, .85 at the 95th percentile."""
-    rng = np.random.default_rng(0)
-    real = rng.poisson(8, (100 * 40, 1)).astype(float)
-    codes = np.repeat(np.arange(40), 100)
-    nulls = null_distances(real, codes, np.full(40, 100), np.full(40, 100), draws=500, generator=rng).distances
-    assert nulls.shape == (500, 40, 1)
-    assert nulls.mean() == pytest.approx(0.48, abs=0.03)
-    assert np.quantile(nulls, 0.95) == pytest.approx(0.84, abs=0.04)
-
-
-def test_scales_are_those_of_the_draw_that_stands_for_the_real_samples() -> None:
-    values = (0.0, 1.0, 3.0)
-    real = np.array([[value, 5.0, 0.1 + 0.2 if value else 0.3] for value in values])
-    drawn = null_distances(
-        real, np.zeros(3, int), np.array([2]), np.array([3]), draws=4000, generator=np.random.default_rng(2)
-    )
-    # Of a draw without spread, the scale is that of both draws together; every pair of draws is met.
-    possible = set()
-    for second in itertools.product(values, repeat=3):
-        for first in itertools.product(values, repeat=2):
-            scale = float(np.std(second)) or float(np.std(first + second))
-            possible.add((round(wasserstein_distance(first, second), 9), round(scale, 9)))
-    found = np.column_stack([drawn.distances[:, 0, 0], drawn.scales[:, 0, 0]]).round(9)
-    assert {(distance, scale) for distance, scale in found.tolist()} == possible
-    assert not drawn.scales[:, 0, 1].any()
-    assert not drawn.scales[:, 0, 2].any()  # they differ by rounding alone
-
-
-@pytest.mark.parametrize("size", [7, 400])  # drawn one by one, and as a multinomial
-def test_draws_are_those_of_resampled_rows(size: int) -> None:
+def test_any_layout() -> None:
     rng = np.random.default_rng(1)
-    real = rng.integers(0, 3, (30, 2)).astype(float)
-    drawn = null_distances(
-        real, np.zeros(30, np.int64), np.array([size]), np.array([30]), draws=3000, generator=rng
-    ).distances[:, 0]
-    by_hand = []
-    for _ in range(1500):
-        a, b = real[rng.integers(0, 30, size)], real[rng.integers(0, 30, 30)]
-        by_hand.append([wasserstein_distance(a[:, column], b[:, column]) for column in range(2)])
-    np.testing.assert_allclose(drawn.mean(axis=0), np.mean(by_hand, axis=0), atol=0.012)
-    np.testing.assert_allclose(drawn.std(axis=0), np.std(by_hand, axis=0), atol=0.012)
-    # Rows are drawn with all their statistics.
-    assert np.corrcoef(drawn.T)[0, 1] == pytest.approx(np.corrcoef(np.transpose(by_hand))[0, 1], abs=0.1)
+    bits = rng.random((30, 140)) < 0.2
+    for view in (bits[:, ::2], bits[::-2], bits.T, np.asfortranarray(bits)):
+        check(view)
 
 
-def test_the_same_seed_gives_the_same_draws_and_conditions_without_rows_none() -> None:
-    real, codes = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 0, 2, 2])
-    both = (
-        null_distances(
-            real, codes, np.array([5, 5, 0]), np.array([4, 0, 2]), draws=20, generator=np.random.default_rng(4)
+def test_rows_of_any_size() -> None:
+    rng = np.random.default_rng(2)
+    check(rng.random((60, 150)) < rng.random((60, 1)) ** 3)
+
+
+@pytest.mark.hypothesis
+@given(hnp.arrays(np.bool_, st.tuples(st.integers(2, 12), st.integers(0, 80))))
+@settings(max_examples=60)
+def test_drawn_bits(bits: Mask) -> None:
+    check(bits)
+
+
+def test_the_order_of_rows_and_the_threads_change_no_bit() -> None:
+    rng = np.random.default_rng(3)
+    bits = rng.random((900, 700)) < 0.3
+    order = rng.permutation(900)
+    for function in (hamming_pairs, jaccard_pairs):
+        with graphgauge.threads(1):
+            first = function(bits)
+        with graphgauge.threads(2):
+            second = function(bits[order])
+        assert (second.mean, second.std) == (first.mean, first.std)
+        np.testing.assert_array_equal(second.row_means, first.row_means[order])
+
+
+def test_words_are_filled_up_with_zeros() -> None:
+    assert packed(np.ones((2, 65), np.bool_)).tolist() == [[2**64 - 1, 1]] * 2
+
+
+@pytest.mark.parametrize("kind", ["hamming", "jaccard"])
+def test_distances_of_two_sets_of_bits(kind: str) -> None:
+    rng = np.random.default_rng(4)
+    first, second = rng.random((20, 90)) < 0.1, rng.random((30, 90)) < 0.2
+    first[3] = second[5] = False
+    expected = cdist(first, second, kind) * (90 if kind == "hamming" else 1)
+    np.testing.assert_allclose(bit_distances(first, second, kind), expected, rtol=1e-14)
+    assert pair_distances(first, kind).shape == (20, 20)
+
+
+# ----------------------------------------------------------------------------------------------------------- points
+
+
+def silhouettes_by_hand(points: NDArray[np.float64], labels: NDArray[np.int64]) -> list[float]:
+    distances = cdist(points, points)
+    found = []
+    for index, label in enumerate(labels):
+        own = (labels == label) & (np.arange(len(labels)) != index)
+        if not own.any():
+            found.append(0.0)
+            continue
+        inside = math.fsum(distances[index, own]) / own.sum()
+        outside = min(
+            math.fsum(distances[index, labels == other]) / (labels == other).sum()
+            for other in set(labels.tolist()) - {label}
         )
-        for _ in range(2)
-    )
-    for first, second in zip(*both, strict=True):
-        np.testing.assert_array_equal(first, second)
-        assert np.isnan(first[:, 1:]).all()
-        assert not np.isnan(first[:, 0]).any()
+        found.append((outside - inside) / max(inside, outside) if max(inside, outside) else 0.0)
+    return found
 
 
-def test_blocks_of_draws_change_nothing_but_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphgauge.generation.distances._BLOCK", 50)
-    real = np.random.default_rng(5).standard_normal((20, 1))
-    sizes = np.array([20])
-    draws = null_distances(real, np.zeros(20, np.int64), sizes, sizes, draws=101, generator=np.random.default_rng(6))
-    for drawn in draws:
-        assert np.isfinite(drawn).all()
-        assert len(np.unique(drawn)) > 90
+@pytest.mark.parametrize(
+    ("n", "dimensions", "clusters"), [(2, 1, 2), (7, 3, 2), (129, 5, 4), (300, 32, 14), (140, 0, 3), (60, 2, 60)]
+)
+def test_silhouettes_against_brute_force_and_scikit_learn(n: int, dimensions: int, clusters: int) -> None:
+    rng = np.random.default_rng(n)
+    labels = rng.permutation(np.arange(n) % clusters)
+    points = rng.standard_normal((n, dimensions)) + 0.4 * labels[:, np.newaxis] + 50
+    points.flags.writeable = labels.flags.writeable = False
+    found = silhouettes(points, labels)
+    np.testing.assert_allclose(found, silhouettes_by_hand(points, labels), rtol=0, atol=1e-12)
+    if 1 < clusters < n and dimensions:
+        theirs = silhouette_samples(points, labels)
+        np.testing.assert_allclose(found, theirs, rtol=0, atol=1e-9)
+
+
+def test_silhouettes_of_ties_duplicates_and_a_far_centre() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.arange(150) % 3
+    grid = rng.integers(0, 3, (150, 2)).astype(float)
+    expected = silhouettes_by_hand(grid, labels)
+    np.testing.assert_allclose(silhouettes(grid, labels), expected, rtol=0, atol=1e-12)
+    # 2**27 and a step of 2**-20 are exact in double precision; a product of coordinates is not.
+    far = grid * 2.0**-20 + 2.0**27
+    np.testing.assert_allclose(silhouettes(far, labels), expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+def test_silhouettes_at_any_scale(scale: float) -> None:
+    points = np.random.default_rng(1).standard_normal((40, 3))
+    labels = np.arange(40) % 2
+    found = silhouettes(points * scale, labels)
+    np.testing.assert_allclose(found, silhouettes(points, labels), rtol=0, atol=1e-9)
+
+
+def test_silhouettes_of_points_that_are_all_one() -> None:
+    assert silhouettes(np.full((6, 4), 0.1), np.arange(6) % 2).tolist() == [0.0] * 6
+
+
+@pytest.mark.parametrize("labels", [[], [3], [3, 3, 3]])
+def test_one_cluster_has_no_silhouette(labels: list[int]) -> None:
+    found = silhouettes(np.zeros((len(labels), 2)), np.array(labels, np.int64))
+    assert found.shape == (len(labels),)
+    assert np.isnan(found).all()
+
+
+def test_types_layouts_labels_and_order() -> None:
+    rng = np.random.default_rng(2)
+    points = np.round(rng.standard_normal((200, 6)) * 8)
+    labels = rng.integers(0, 4, 200)
+    expected = silhouettes(points, labels)
+    for other in (points.astype(np.float16), np.asfortranarray(points), np.repeat(points, 2, axis=1)[:, ::2]):
+        np.testing.assert_array_equal(silhouettes(other, labels), expected)
+    np.testing.assert_array_equal(silhouettes(points, labels * 1000 - 7), expected)
+    order = rng.permutation(200)
+    shuffled = silhouettes(points[order], labels[order])
+    np.testing.assert_allclose(shuffled, expected[order], rtol=0, atol=1e-13)
+
+
+def test_threads_change_no_bit_and_many_clusters_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    points, labels = rng.standard_normal((1500, 5)), rng.integers(0, 30, 1500)
+    with graphgauge.threads(1):
+        expected = silhouettes(points, labels)
+    with graphgauge.threads(2):
+        np.testing.assert_array_equal(silhouettes(points, labels), expected)
+    monkeypatch.setattr(module, "_MOST_SUMS", 0)
+    np.testing.assert_allclose(silhouettes(points[:90], labels[:90]), silhouettes_by_hand(points[:90], labels[:90]))
+
+
+def test_what_is_no_cloud_of_points() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        Points.of(np.array([[0.0], [np.inf]]))
+    with pytest.raises(ValueError, match="finite"):
+        Points.of(np.array([[np.nan]]))
+    with pytest.raises(ValueError, match="shape"):
+        Points.of(np.zeros(3))
+
+
+@pytest.mark.parametrize("dimensions", [0, 1, 3, 4, 9])
+def test_distances_of_any_two_ranges(dimensions: int) -> None:
+    rng = np.random.default_rng(4)
+    points = rng.standard_normal((300, dimensions)) * 1e3
+    cloud = Points.of(points)
+    rows, columns = slice(3, 130), slice(100, 300)
+    expected = cdist(points[rows], points[columns]) if dimensions else np.zeros((127, 200))
+    np.testing.assert_allclose(np.sqrt(cloud.squared(rows, columns)) * cloud.unit, expected, rtol=1e-14)
+    assert [part.stop - part.start for part in tiles(5, 300)] == [128, 128, 39]

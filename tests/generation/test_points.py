@@ -10,7 +10,7 @@ import torch
 from scipy.spatial.distance import cdist
 
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.generation import energy_distance, mmd, prdc
+from graphgauge.generation.two_sample import energy_distance, mmd, prdc
 
 
 def clouds(name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.generation import Case, Labelled
+from graphgauge.generation import Case, Samples
 
 SHAPE = (3, 6, 4)
 NAMES = ("6A", "6A+", "6B", "6B+")
@@ -54,15 +54,15 @@ class Judge:
         return np.clip(np.rint((size - 0.2) / 0.15), 0, len(NAMES) - 1).astype(np.int64)
 
 
-def data(n: int = 240, seed: int = 0) -> Labelled:
+def data(n: int = 240, seed: int = 0) -> Samples:
     rng = np.random.default_rng(seed)
     codes = np.arange(n) % len(NAMES)
-    return Labelled(boards(codes, rng), codes)
+    return Samples(boards(codes, rng), conditions=codes)
 
 
 def case() -> Case:
     """Everything that can be asked for, as `--subject tests.generation.toy:case` gets it."""
-    return Case(Toy(), data(), data(seed=1), Judge(), name="toy")
+    return Case(Toy(), data(), data(seed=1), Judge())
 
 
 def bare() -> Any:
@@ -87,15 +87,8 @@ class Attack:
         return open, (str(self.path), "w")
 
 
-def opened(checkpoint: str, classifier_checkpoint: str | None = None, cpu: bool = False) -> Case:
+def opened(checkpoint: Path, classifier_checkpoint: Path | None = None, cpu: bool = False) -> Case:
     """The same from files, as a factory gets them with `--checkpoint`."""
     toy = Toy()
-    toy.conditions = tuple(Path(checkpoint).read_text().split())
+    toy.conditions = tuple(checkpoint.read_text().split())
     return Case(toy, data(), classifier=None if classifier_checkpoint is None else Judge(), notes=(f"cpu: {cpu}",))
-
-
-def described(**sides: dict[str, Any]) -> dict[str, Any]:
-    """Columns of each side as the statistics of samples without a bit."""
-    names = {"real": "statistics", "generated": "generated_statistics"}
-    samples = {side: np.zeros((len(columns[next(iter(columns))]), 1), bool) for side, columns in sides.items()}
-    return {**samples, **{names[side]: columns for side, columns in sides.items()}}

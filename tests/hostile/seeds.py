@@ -50,6 +50,9 @@ class Reader:
     read: Callable[[Path], Any]
 
 
+GRAPHS = [{"nodes": 3, "edges": [[0, 1], [1, 2]], "node_labels": ["C", "O", "C"]}]
+
+
 def readers() -> list[Reader]:
     from graphgauge import load
     from graphgauge.core.door import Input
@@ -57,7 +60,8 @@ def readers() -> list[Reader]:
     from graphgauge.core.sealed import encode, read
     from graphgauge.explanation.table import read_explanations, read_table
     from graphgauge.forecasting.state import ForecastState
-    from graphgauge.generation.table import SampleTable
+    from graphgauge.generation import Sides
+    from graphgauge.generation.graphs import read_graphs
     from graphgauge.io.arrays import open_array
     from graphgauge.io.hashing import HashIndex
     from graphgauge.io.kinds import READERS, open_input
@@ -101,7 +105,7 @@ def readers() -> list[Reader]:
         Reader("state of forecasts", "f.npz", _forecasts, ForecastState.load),
         Reader("negatives", "n.npz", _negatives, Negatives.load),
         Reader("explanations", "e.jsonl", _explanations, read_explanations),
-        Reader("table of samples", "t.npz", _samples, SampleTable.load),
+        Reader("sides of samples", "t.npz", _samples, Sides.load),
         Reader("names of nodes", "n.txt", lambda p: text(p, "a\nb\nc\n" * 9), read_names),
         Reader(
             "outcome of a study",
@@ -110,7 +114,9 @@ def readers() -> list[Reader]:
             lambda p: read(p, StudyFile),
         ),
         Reader("answers .jsonl", "t.jsonl", _answers, read_table),
-        Reader("table of graphs", "t.npz", _graphs, SampleTable.load),
+        Reader("sides of graphs", "t.npz", _graphs, Sides.load),
+        Reader("graphs .json", "graphs.json", lambda p: text(p, json.dumps(GRAPHS)), read_graphs),
+        Reader("graphs .g6", "graphs.g6", lambda p: text(p, "Bw\nCF\n"), read_graphs),
         Reader("cycle of a log", "cycle-00001.npz", _cycle, _read_cycle),
         Reader("index of hashes", "h.json", _hashes, lambda p: HashIndex.load(p.parent, p)),
         Reader("columns .csv", "c.csv", lambda p: text(p, table), lambda p: READERS["table"](str(p), p.parent)),
@@ -198,16 +204,16 @@ def _explanations(path: Path) -> None:
 
 
 def _samples(path: Path) -> None:
-    from graphgauge.generation.table import SampleTable
+    from graphgauge.generation import Sides
 
-    SampleTable.of(real=MATRIX > 0, generated=MATRIX < 0).save(path)
+    Sides.from_samples(MATRIX > 0, generated=MATRIX < 0).save(path)
 
 
 def _graphs(path: Path) -> None:
-    from graphgauge.generation.table import SampleTable
+    from graphgauge.generation import Graphs, Sides
 
-    graphs = [[(0, 1), (1, 2)], [(0, 1)], [(0, 1), (1, 2), (0, 2)]]
-    SampleTable.of(real=graphs, generated=graphs[::-1]).save(path)
+    graphs = Graphs.from_objects([(3, [(0, 1), (1, 2)]), (2, [(0, 1)]), (3, [(0, 1), (1, 2), (0, 2)])])
+    Sides.from_samples(graphs, generated=graphs.take([2, 1, 0])).save(path)
 
 
 def _answers(path: Path) -> None:

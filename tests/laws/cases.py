@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from tests.registries import metrics
+
+from graphgauge.core.registry import metrics
 
 # Of either registry, as long as rooms are not rebuilt.
 Metric = Any

@@ -7,40 +7,46 @@ from typing import Any
 
 import networkx
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 from tests.laws.cases import Case, Inputs
 
-from graphgauge.generation import evaluate
-from graphgauge.generation.evaluate import FAMILY
-from graphgauge.generation.graphs import Graphs
-from graphgauge.old.core.metric import Metric
-from graphgauge.old.core.result import Evaluation
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.metric import Metric
+from graphgauge.generation import Graphs, Samples, evaluate
 
-QUICK = {"resamples": 20, "permutations": 19}
-REAL = ("real", "reconstructed", "latents", "real_conditions", "real_valid", "latent_variances")
-GENERATED = ("generated", "generated_latents", "conditions", "valid", "predicted")
+FAMILY = "generation"
+_OF_GRAPHS, _OF_MOLECULES = (("graphs",), ("graph_training",)), (("chemistry",),)
 
 
-def without_companions(evaluation: Evaluation) -> Evaluation:
-    """The results that were asked for; their other averages have tests of their own."""
-    return Evaluation(FAMILY, [result for result in evaluation.values() if not result.is_companion])
-
-
-_OF_GRAPHS = (("graphs",), ("graph_training",))
+def evaluated(inputs: Inputs, keys: list[str]) -> Evaluation:
+    """The evaluation of columns by side, such as `real.latents`; items are those of the side's name."""
+    sides: dict[str, dict[str, Any]] = {}
+    options = {}
+    for name, value in inputs.items():
+        side, _, column = name.partition(".")
+        if side in ("real", "generated", "train", "classifier"):
+            sides.setdefault(side, {})[column or "items"] = value
+        else:
+            options[name] = value
+    made = {side: Samples(**columns) for side, columns in sides.items()}
+    return evaluate(**made, **options, draws=19, metrics=keys)
 
 
 class BitsCase(Case):
     name = "generation-bits"
     family = FAMILY
-    scores = ("real", "generated", "reconstructed", "latents", "generated_latents", "train")
+    scores = ("real", "generated", "real.reconstructed", "real.latents", "generated.latents", "train")
     shape: tuple[int, ...] = (2, 3)
 
     def covers(self, metric: Metric) -> bool:
-        return metric.needs not in _OF_GRAPHS
+        return metric.needs not in (*_OF_GRAPHS, *_OF_MOLECULES)
 
     def parameters(self, metric: Metric) -> Iterable[dict[str, Any]]:
         if "k" in metric.params:
             return [{"k": k} for k in (1, 3, 50)]
+        if "measure" in metric.params:
+            return [{"measure": measure} for measure in ("precision", "recall", "density", "coverage")]
         return [{"statistic": "size"}] if "statistic" in metric.params else [{}]
 
     def inputs(self) -> st.SearchStrategy[Inputs]:
@@ -64,23 +70,23 @@ class BitsCase(Case):
         return {
             "real": real,
             "generated": generated,
-            "real_conditions": codes(n),
-            "conditions": codes(m),
+            "real.conditions": codes(n),
+            "generated.conditions": codes(m),
             "train": bits(5),
-            "reconstructed": bits(n),
-            "valid": np.r_[np.ones(10, bool), rng.random(m - 10) < 0.7],
-            "latents": rng.integers(0, 17, (n, 2)).astype(float),
-            "latent_variances": rng.integers(1, 9, (n, 2)) / 8,
-            "generated_latents": rng.integers(0, 17, (m, 2)).astype(float),
-            "statistics": {"size": real.sum((1, 2))},
-            "generated_statistics": {"size": generated.sum((1, 2))},
-            "predicted": rng.integers(0, conditions, m),
-            "classifier_labels": rng.integers(0, conditions, 12),
-            "classifier_predicted": rng.integers(0, conditions, 12),
+            "real.reconstructed": bits(n),
+            "generated.valid": np.r_[np.ones(10, bool), rng.random(m - 10) < 0.7],
+            "real.latents": rng.integers(0, 17, (n, 2)).astype(float),
+            "real.variances": rng.integers(1, 9, (n, 2)) / 8,
+            "generated.latents": rng.integers(0, 17, (m, 2)).astype(float),
+            "real.statistics": {"size": real.sum((1, 2))},
+            "generated.statistics": {"size": generated.sum((1, 2))},
+            "generated.predicted": rng.integers(0, conditions, m),
+            "classifier.conditions": rng.integers(0, conditions, 12),
+            "classifier.predicted": rng.integers(0, conditions, 12),
             "labels": [str(code) for code in range(conditions)],
             "ordered": True,
             "threshold": 0.5,
-            "real_valid": np.r_[np.ones(10, bool), rng.random(n - 10) < 0.9],
+            "real.valid": np.r_[np.ones(10, bool), rng.random(n - 10) < 0.9],
         }
 
     def typical(self) -> Inputs:
@@ -94,45 +100,45 @@ class BitsCase(Case):
         return {
             "real": nothing,
             "generated": nothing,
-            "real_conditions": [],
-            "conditions": [],
+            "real.conditions": [],
+            "generated.conditions": [],
             "train": nothing,
-            "reconstructed": nothing,
-            "valid": np.zeros(0, bool),
-            "latents": np.zeros((0, 2)),
-            "latent_variances": np.zeros((0, 2)),
-            "generated_latents": np.zeros((0, 2)),
-            "statistics": {"size": []},
-            "generated_statistics": {"size": []},
-            "predicted": np.zeros(0, int),
-            "classifier_labels": np.zeros(0, int),
-            "classifier_predicted": np.zeros(0, int),
+            "real.reconstructed": nothing,
+            "generated.valid": np.zeros(0, bool),
+            "real.latents": np.zeros((0, 2)),
+            "real.variances": np.zeros((0, 2)),
+            "generated.latents": np.zeros((0, 2)),
+            "real.statistics": {"size": []},
+            "generated.statistics": {"size": []},
+            "generated.predicted": np.zeros(0, int),
+            "classifier.conditions": np.zeros(0, int),
+            "classifier.predicted": np.zeros(0, int),
             "labels": ["0", "1"],
             "ordered": True,
             "threshold": 0.5,
-            "real_valid": np.zeros(0, bool),
+            "real.valid": np.zeros(0, bool),
         }
 
     def evaluate(self, inputs: Inputs) -> Evaluation:
-        return without_companions(evaluate(**inputs, **QUICK, metrics=list(self.entries)))
+        return evaluated(inputs, list(self.entries))
 
     def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
         shuffled = dict(inputs)
-        for names, described in ((REAL, "statistics"), (GENERATED, "generated_statistics")):
-            order = rng.permutation(len(inputs[names[0]]))
-            shuffled |= {name: inputs[name][order] for name in names}
-            shuffled[described] = {name: values[order] for name, values in inputs[described].items()}
-        order = rng.permutation(len(inputs["classifier_labels"]))
-        shuffled |= {name: inputs[name][order] for name in ("classifier_labels", "classifier_predicted")}
-        return shuffled | {"train": inputs["train"][rng.permutation(len(inputs["train"]))]}
+        for side in ("real", "generated", "classifier", "train"):
+            own = [name for name in inputs if name.partition(".")[0] == side]
+            order = rng.permutation(len(inputs[own[0]]))
+            for name in own:
+                value = inputs[name]
+                shuffled[name] = {k: v[order] for k, v in value.items()} if isinstance(value, dict) else value[order]
+        return shuffled
 
     def improved(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
         """One reconstructed bit is set right, and one more attempt is valid."""
-        found, valid = inputs["reconstructed"].copy(), inputs["valid"].copy()
+        found, valid = inputs["real.reconstructed"].copy(), inputs["generated.valid"].copy()
         place = tuple(rng.integers(0, size) for size in found.shape)
         found[place] = inputs["real"][place]
         valid[rng.integers(0, len(valid))] = True
-        return inputs | {"reconstructed": found, "valid": valid}
+        return inputs | {"real.reconstructed": found, "generated.valid": valid}
 
     def score_places(self, inputs: Inputs) -> list[tuple[str, tuple[int, ...]]]:
         return [(name, index) for name in self.scores for index in np.ndindex(inputs[name].shape)]
@@ -143,17 +149,19 @@ class GraphsCase(Case):
 
     name = "generation-graphs"
     family = FAMILY
-    scores = ("latents",)
+    scores = ("real.latents",)
 
     def covers(self, metric: Metric) -> bool:
         return metric.needs in _OF_GRAPHS
 
     def drawn(self, n: int, rng: np.random.Generator) -> Inputs:
-        def graphs() -> list[Any]:
-            return [
-                networkx.gnp_random_graph(int(rng.integers(1, 8)), 0.4, seed=int(rng.integers(1 << 30)))
-                for _ in range(n)
-            ]
+        def graphs() -> Graphs:
+            return Graphs.from_objects(
+                [
+                    networkx.gnp_random_graph(int(rng.integers(1, 8)), 0.4, seed=int(rng.integers(1 << 30)))
+                    for _ in range(n)
+                ]
+            )
 
         codes = np.r_[np.zeros(10, int), rng.integers(0, 2, n - 10)]
         # Larger than the real graphs, none of which may be among them.
@@ -162,9 +170,9 @@ class GraphsCase(Case):
             "train": train,
             "real": graphs(),
             "generated": graphs(),
-            "real_conditions": codes,
-            "conditions": codes,
-            "latents": rng.integers(0, 17, (n, 2)).astype(float),
+            "real.conditions": codes,
+            "generated.conditions": codes,
+            "real.latents": rng.integers(0, 17, (n, 2)).astype(float),
             "labels": ["0", "1"],
         }
 
@@ -179,33 +187,65 @@ class GraphsCase(Case):
         return self.drawn(60, np.random.default_rng(1))
 
     def empty(self) -> Inputs:
-        none = Graphs.of([], "real")
+        none = Graphs.from_objects([])
         return {
             "real": none,
             "generated": none,
-            "real_conditions": [],
-            "conditions": [],
-            "latents": np.zeros((0, 2)),
+            "real.conditions": [],
+            "generated.conditions": [],
+            "real.latents": np.zeros((0, 2)),
             "labels": ["0", "1"],
             "train": none,
         }
 
     def evaluate(self, inputs: Inputs) -> Evaluation:
-        return without_companions(evaluate(**inputs, **QUICK, metrics=list(self.entries)))
+        return evaluated(inputs, list(self.entries))
 
     def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
         order = rng.permutation(len(inputs["real"]))
         return inputs | {
-            "real": [inputs["real"][place] for place in order],
-            "latents": inputs["latents"][order],
-            "real_conditions": inputs["real_conditions"][order],
+            "real": inputs["real"].take(order),
+            "real.latents": inputs["real.latents"][order],
+            "real.conditions": inputs["real.conditions"][order],
         }
 
     def improved(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
         return inputs
 
     def score_places(self, inputs: Inputs) -> list[tuple[str, tuple[int, ...]]]:
-        return [("latents", index) for index in np.ndindex(inputs["latents"].shape)]
+        return [("real.latents", index) for index in np.ndindex(inputs["real.latents"].shape)]
 
 
-CASES: list[Case] = [BitsCase(), GraphsCase()]
+class MoleculesCase(GraphsCase):
+    """Molecules, in place of graphs."""
+
+    name = "generation-molecules"
+
+    def covers(self, metric: Metric) -> bool:
+        return metric.needs in _OF_MOLECULES
+
+    def drawn(self, n: int, rng: np.random.Generator) -> Inputs:
+        molecules = pytest.importorskip("graphgauge.generation.molecules")
+        pytest.importorskip("rdkit")
+        some = ["CCO", "c1ccccc1", "C1CCCCC1O", "CC(=O)O", "CCN", "c1ccncc1", "CCCC", "CO", "C1CC1", "CC#N"]
+
+        def side() -> Any:
+            return molecules.Molecules.from_smiles([some[place] for place in rng.integers(0, len(some), n)])
+
+        latents = rng.integers(0, 17, (n, 2)).astype(float)
+        return {"real": side(), "generated": side(), "real.latents": latents}
+
+    def empty(self) -> Inputs:
+        drawn = self.drawn(2, np.random.default_rng(0))
+        none = np.empty(0, np.int64)
+        return {
+            "real": drawn["real"].take(none),
+            "generated": drawn["generated"].take(none),
+            "real.latents": np.zeros((0, 2)),
+        }
+
+    def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
+        return inputs  # draws of levels take molecules in their order, and values are of all pairs
+
+
+CASES: list[Case] = [BitsCase(), GraphsCase(), MoleculesCase()]

@@ -19,10 +19,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.cases import Case, Evaluation, Inputs, Metric, all_cases
-from tests.registries import levels, metrics
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.metric import LAWS
+from graphgauge.core.registry import metrics
 
 CASES = all_cases()
 over_cases = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -123,7 +123,7 @@ def assert_sound(result: Any) -> None:
         assert result.interval.level == 0.95
         assert result.interval.method
         assert result.interval.over
-    for chance in levels(result):
+    for chance in result.references:
         assert chance.name
         assert low <= chance.value <= high, result
 
@@ -136,7 +136,7 @@ def test_values_intervals_and_chance_lie_in_bounds(case: Case, data: st.DataObje
     for key, metric in case.entries.items():
         assert_sound(evaluation[key])
         if evaluation[key].defined:
-            assert bool(levels(evaluation[key])) == callable(metric.chance)
+            assert bool(evaluation[key].references) == callable(metric.chance)
             assert (metric.interval is not None) or evaluation[key].interval is None
 
 

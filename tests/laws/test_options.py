@@ -43,6 +43,7 @@ ABSENT = {
     *DRAW_NOTHING,
     ("explanation", "threads"),
     ("generation", "nan"),
+    ("generation", "threads"),
     ("recovery", "threads"),
     ("ranking", "threads"),
     ("forecasting", "threads"),

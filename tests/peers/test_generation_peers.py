@@ -17,13 +17,12 @@ import pytest
 from tests.peers.agreement import assert_current, peer, versions
 
 from graphgauge.core.errors import InputError
-from graphgauge.generation.distances import hamming_pairs, jaccard_pairs, row_ids
+from graphgauge.generation.distances import hamming_pairs, jaccard_pairs, silhouettes
 from graphgauge.generation.graphs import Graphs
-from graphgauge.generation.isomorphism import graph_ids
+from graphgauge.generation.identity import codes as identity_codes
 from graphgauge.generation.sections.latent_space import spearman
 from graphgauge.generation.two_sample import energy_test, prdc
-from graphgauge.kernels.silhouette import silhouettes
-from graphgauge.kernels.wasserstein import wasserstein
+from graphgauge.generation.wasserstein import wasserstein
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
@@ -66,7 +65,7 @@ def test_pairs_of_samples_against_scipy_and_numpy(seed: int) -> None:
     for ours, theirs in ((hamming_pairs(bits), hamming), (jaccard_pairs(bits), jaccard)):
         assert ours.mean == pytest.approx(theirs.mean(), rel=1e-12)
         assert ours.std == pytest.approx(theirs.std(), rel=1e-9, abs=1e-12)
-    assert len(np.unique(row_ids(bits)[0])) == len(np.unique(bits, axis=0))
+    assert len(np.unique(identity_codes(bits).ids[0])) == len(np.unique(bits, axis=0))
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -126,7 +125,7 @@ def test_rank_correlation_and_isomorphism(seed: int) -> None:
     assert spearman(a, b) == pytest.approx(float(peer("scipy.stats").spearmanr(a, b).statistic), abs=1e-12)
     networkx = peer("networkx")
     graphs = [networkx.gnp_random_graph(6, 0.5, seed=int(draw.integers(10**6))) for _ in range(30)]
-    ids = graph_ids(Graphs.of(graphs))[0]
+    ids = identity_codes(Graphs.from_objects(graphs)).ids[0]
     for i, first in enumerate(graphs):
         for j, second in enumerate(graphs[:i]):
             assert (ids[i] == ids[j]) == networkx.is_isomorphic(first, second)
@@ -256,7 +255,7 @@ def rows() -> list[list[str]]:
         [
             "a hexagon and two triangles: the same graph?",
             "isomorphism is checked if hashes agree",
-            "no" if len(set(graph_ids(Graphs.of(cycles))[0].tolist())) == 2 else "yes",
+            "no" if len(set(identity_codes(Graphs.from_objects(cycles)).ids[0].tolist())) == 2 else "yes",
             "networkx, equal hashes",
             answer(lambda: "yes" if len(set(map(networkx.weisfeiler_lehman_graph_hash, cycles))) == 1 else "no"),
         ],

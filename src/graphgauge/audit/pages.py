@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import graphgauge.audit.runs  # noqa: F401, for the checks that it declares
-from graphgauge.core.door import doors
 from graphgauge.core.errors import one_of
-from graphgauge.core.family import BUILT_IN, usable_names
+from graphgauge.core.family import usable_names
 from graphgauge.core.finding import RUNS
 from graphgauge.core.finding import checks as declared
 
@@ -37,15 +36,7 @@ def checks(family: str | None = None) -> tuple[Any, ...]:
     ['few-seeds', 'unpaired-seeds']
     """
     names = (*usable_names(), RUNS) if family is None else (one_of("family", family, (*usable_names(), RUNS)),)
-    return tuple(each for name in names for each in _of(name))
-
-
-def _of(name: str) -> tuple[Any, ...]:
-    if name == RUNS or doors(name):
-        return declared(name)
-    from graphgauge.old.core.findings import checks as old
-
-    return old(name) if name in BUILT_IN else ()
+    return tuple(each for name in names for each in declared(name))
 
 
 def explain(name: str) -> str:

@@ -16,7 +16,6 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.files import is_result, load, may_be_result, opened, result_files
 from graphgauge.core.finding import RUNS, SEVERITIES, Finding, Findings
 from graphgauge.core.sealed import decode
-from graphgauge.stats.reading import is_evaluation
 
 
 def run(
@@ -58,8 +57,8 @@ def run(
     known = [each.name for each in checks()]
     wanted = None if only is None else {one_of("check", each, known) for each in only}
     ignored = {one_of("check", each, known) for each in ignore}
-    if is_evaluation(subject):
-        found = list(_of_one(_as_new(subject), materials))
+    if isinstance(subject, Evaluation):
+        found = list(_of_one(subject, materials))
     else:
         if materials:
             raise OptionError(
@@ -69,7 +68,7 @@ def run(
         if isinstance(subject, str | Path):
             evaluations, unread = read_all(subject)
         else:
-            evaluations = [_as_new(each) for each in subject]
+            evaluations = list(subject)
         found = [*_over({"evaluations": evaluations, "unread": unread}), *together(evaluations)]
     marked = (replace(each, ignored=each.check in ignored) for each in found if wanted is None or each.check in wanted)
     return Findings(sorted(marked, key=_severity))
@@ -94,7 +93,7 @@ def over_runs(evaluations: Iterable[Evaluation]) -> Findings:
     >>> len(audit.over_runs([]))
     0
     """
-    return Findings(sorted(_over({"evaluations": list(map(_as_new, evaluations))}), key=_severity))
+    return Findings(sorted(_over({"evaluations": list(evaluations)}), key=_severity))
 
 
 def _over(materials: Mapping[str, Any]) -> Iterator[Finding]:
@@ -103,17 +102,6 @@ def _over(materials: Mapping[str, Any]) -> Iterator[Finding]:
         found = each.run(materials) if all(materials.get(name) for name in each.needs) else None
         if found is not None:
             yield found
-
-
-def _as_new(evaluation: Any) -> Evaluation:
-    """An evaluation, also of a family that is not rebuilt, with what its checks look at."""
-    if isinstance(evaluation, Evaluation):
-        return evaluation
-    from graphgauge.old.bridge import new_evaluation
-
-    made = new_evaluation(evaluation)
-    made._materials = {name: each for name, each in evaluation.materials.items() if name != "results"}
-    return made
 
 
 def read_all(path: str | Path) -> tuple[list[Evaluation], dict[str, str]]:

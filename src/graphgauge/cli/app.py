@@ -70,13 +70,7 @@ class _Commands(click.Group):
 
     def _family(self, name: str, words: list[str]) -> tuple[click.Command, list[str]]:
         from graphgauge.cli.door import family_command
-        from graphgauge.core.door import doors
-        from graphgauge.core.family import BUILT_IN
 
-        if name in BUILT_IN and not doors(name):
-            from graphgauge.old.cli.family import family_command as old_command
-
-            return old_command(name), words
         return family_command(name, words)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

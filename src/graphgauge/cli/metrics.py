@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from graphgauge.cli.command import DEBUG, command, keys, say
-from graphgauge.core.door import Option, doors
+from graphgauge.core.door import Option
 from graphgauge.core.errors import UnknownNameError
 from graphgauge.core.family import family_names, usable_names
 from graphgauge.core.metric import Metric, NoChance, NoInterval
@@ -36,10 +36,6 @@ def _metrics(subject: str | None, protocols: bool, **options: Any) -> None:
 
 def _listing(name: str) -> str:
     """The metrics of a family, a line each."""
-    if not doors(name):
-        from graphgauge.old.cli.metrics import listing
-
-        return listing(name)
     entries = metrics_of(name)
     width = max((len(entry.key) for entry in entries), default=0)
     return "\n".join([name, *(f"  {each.key:<{width}}  {each.direction:<6}  {each.summary}" for each in entries)])
@@ -64,12 +60,6 @@ def _explained(key: str) -> list[str]:
     for name in usable_names():
         with suppress(UnknownNameError):
             found.append(_facts(find(key, name)[0]))
-    if not found:
-        from graphgauge.old.cli.metrics import explanation
-        from graphgauge.old.core.metric import find as old_find
-
-        with suppress(UnknownNameError):
-            found.append(explanation(old_find(key, None)[0]))
     return found or [_facts(find(key)[0])]  # which refuses it
 
 

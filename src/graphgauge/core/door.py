@@ -28,7 +28,7 @@ import msgspec
 from msgspec import NODEFAULT, Meta, Struct
 
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError, UnknownNameError, one_of
-from graphgauge.core.family import Family, family
+from graphgauge.core.family import family
 from graphgauge.core.options import confidence_level, number, whole_number
 
 # Kinds of inputs that `io` reads. Another kind is the "module:function" of a family that makes a value of a path.
@@ -230,8 +230,7 @@ def request_type(door: Door) -> type[Struct]:
 
 def doors(name: str) -> dict[str, Door]:
     """The doors of a family by name, the first under ""; none if it has not declared any."""
-    declared = family(name)
-    module = declared.module("doors") if isinstance(declared, Family) else None
+    module = family(name).module("doors")
     return {} if module is None else {each.name: each for each in module.DOORS}
 
 

@@ -182,9 +182,9 @@ class Evaluation(Mapping[str, Result]):
 
     def to_grid(self) -> Grid:
         """A row per metric: value, interval, chance and number of items."""
-        from graphgauge.core.view import results_grid
+        from graphgauge.core.view import levels_of, results_grid
 
-        return results_grid(self.values())
+        return results_grid(self.values(), levels=levels_of(self))
 
     def to_flat(self) -> dict[str, Any]:
         """Key → number; breakdowns as lists under `{key}_per_{axis}`, without the prefix `overall_`."""

@@ -48,7 +48,8 @@ class Family(Struct, frozen=True, kw_only=True):
     a family of a script has none.
     `headlines` are the metrics that comparisons and reports show first. `truths` names the inputs that are the truth:
     methods are comparable only on the same truth. `classes` are kinds of predictions that not every metric is fair to
-    (`Metric.fair_to`), the narrowest first. `state` names the class of its mergeable states as "module:Class".
+    (`Metric.fair_to`), the narrowest first. `levels` are named levels that tables have a column for, beside that of chance;
+    a terminal then shows all sections in one table, and no breakdown. `state` names the class of its mergeable states as "module:Class".
     """
 
     name: str
@@ -58,6 +59,7 @@ class Family(Struct, frozen=True, kw_only=True):
     package: str = ""
     truths: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
     state: str | None = None
 
     def module(self, name: str) -> ModuleType | None:
@@ -124,16 +126,13 @@ def is_family(name: str) -> bool:
 
 def load_module(name: str, part: str) -> None:
     """Import a module of a family for what it declares; a name that is no family has none."""
-    known = family(name) if is_family(name) else None
-    if isinstance(known, Family):
-        known.module(part)
+    if is_family(name):
+        family(name).module(part)
 
 
 @cache
 def _built_in(name: str) -> Family:
-    # A family that is not rebuilt is declared in its old room.
-    room = "graphgauge" if find_spec(f"graphgauge.{name}.family") else "graphgauge.old"
-    declared: Family = importlib.import_module(f"{room}.{name}.family").FAMILY
+    declared: Family = importlib.import_module(f"graphgauge.{name}.family").FAMILY
     return declared
 
 

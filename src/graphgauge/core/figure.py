@@ -18,7 +18,7 @@ from graphgauge.core.disk import atomic_path
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.extras import need
-from graphgauge.core.family import Family, family
+from graphgauge.core.family import family
 
 # Okabe and Ito's palette, without its yellow, which is too light for lines on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -91,8 +91,7 @@ def svg_text(figure: Any) -> str:
 
 def family_figure(name: str, evaluations: Mapping[str, Evaluation]) -> Any:
     """The figure that a family draws of evaluations by name."""
-    declared = family(name)
-    module = declared.module("figure") if isinstance(declared, Family) else None
+    module = family(name).module("figure")
     if module is None:
         raise InputError(f"{name} has no figure")
     figure = new_figure(*getattr(module, "SIZE", (9.2, 3.6)))

@@ -16,7 +16,7 @@ from graphgauge.core.archive import archive_kind
 from graphgauge.core.door import named, state_door
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.family import Family, family, family_names
+from graphgauge.core.family import family, family_names
 
 
 @runtime_checkable
@@ -52,7 +52,7 @@ class State(Protocol):
 def state_class(name: str) -> type[State]:
     """The class of the states of a family."""
     declared = family(name)
-    if not isinstance(declared, Family) or declared.state is None:
+    if declared.state is None:
         raise OptionError(f"{name} has no states", fix="Evaluate all data at once.")
     kind: type[State] = named(declared.state)
     return kind

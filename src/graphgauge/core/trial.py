@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.family import Family, family, family_names
+from graphgauge.core.family import family, family_names
 from graphgauge.core.metric import Estimate, Metric, NoChance, NoInterval
 from graphgauge.core.result import Reference
 
@@ -28,8 +28,7 @@ def tried(metric: Metric) -> None:
 
 def problems(metric: Metric) -> Iterator[str]:
     """What is wrong with a metric, as ends of a sentence."""
-    known = family(metric.family) if metric.family in family_names() else None
-    example = known.module("example") if isinstance(known, Family) else None
+    example = family(metric.family).module("example") if metric.family in family_names() else None
     if example is None:
         return
     names = [name for name in metric.needs if name in example.SAMPLES]

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from graphgauge.core.family import Family, family, family_names
+from graphgauge.core.family import family, family_names
 from graphgauge.core.grid import Grid
 from graphgauge.core.markup import html_text, plain_text
 from graphgauge.core.number import percent, shown
-from graphgauge.core.result import ARROWS, Result
+from graphgauge.core.result import ARROWS, Reference, Result
 
 if TYPE_CHECKING:
     from graphgauge.core.evaluation import Evaluation
@@ -19,27 +19,44 @@ if TYPE_CHECKING:
 _MOST_GROUPS, _MOST_METRICS = 20, 4
 
 
-def results_grid(results: Iterable[Result], notes: tuple[str, ...] = (), caption: str = "") -> Grid:
-    """A row per result: value, interval, the level of chance and the number of items."""
+def results_grid(
+    results: Iterable[Result], notes: tuple[str, ...] = (), caption: str = "", levels: tuple[str, ...] = ()
+) -> Grid:
+    """A row per result: value, interval, the level of chance and the number of items.
+
+    Named `levels` have a column each if any result has them; the column of chance then has no other kind of level.
+    """
     rows = list(results)
-    levels = [each.chance for each in rows]
+    chances = [each.chance for each in rows]
+    if levels:
+        chances = [None if each is None or each.kind != "chance" else each for each in chances]
+    named = {name: [_named(each, name) for each in rows] for name in levels}
+    named = {name: column for name, column in named.items() if any(each is not None for each in column)}
     return Grid.of_rows(
-        ("metric", "value", "low", "high", "chance", "n"),
+        ("metric", "value", "low", "high", "chance", *named, "n"),
         [
             (
                 f"{each.key} {ARROWS[each.direction]}".strip(),
                 each.value,
                 each.interval.low if each.interval else math.nan,
                 each.interval.high if each.interval else math.nan,
-                # A level of fewer samples than were evaluated is not comparable with the value in this row.
-                level.value if level is not None and level.own is None else math.nan,
+                *(_comparable(column[place]) for column in (chances, *named.values())),
                 each.n,
             )
-            for each, level in zip(rows, levels, strict=True)
+            for place, each in enumerate(rows)
         ],
         notes=notes,
         caption=caption,
     )
+
+
+def _named(result: Result, name: str) -> Reference | None:
+    return next((each for each in result.references if each.name == name), None)
+
+
+def _comparable(level: Reference | None) -> float:
+    """A level's value. One of fewer samples than were evaluated is not comparable with the value in its row."""
+    return level.value if level is not None and level.own is None else math.nan
 
 
 def numbers_grid(results: Iterable[Result]) -> Grid:
@@ -52,12 +69,15 @@ def numbers_grid(results: Iterable[Result]) -> Grid:
 def text(evaluation: Evaluation, *, findings: bool = True) -> str:
     """Title, table, a table per section or breakdown, findings that matter, and what to conclude."""
     parts = [title(evaluation)]
-    for name in evaluation.sections or (None,):
+    levels = levels_of(evaluation)
+    if levels:
+        parts.append(_narrow(results_grid(evaluation.values(), levels=levels)).to_text())
+    for name in () if levels else evaluation.sections or (None,):
         shown_results = [each for each in evaluation.values() if each.section == name]
         grid = results_grid(shown_results)
         parts.append((f"{name}\n" if name else "") + _narrow(grid).to_text())
         parts += [str(grid) for grid in _breakdowns(evaluation, [each.key for each in shown_results])]
-    if evaluation.sections:
+    if evaluation.sections and not levels:
         rest = [each for each in evaluation.values() if each.section is None]
         parts += [_narrow(results_grid(rest)).to_text()] if rest else []
     parts.append("\n".join(remarks(evaluation)))
@@ -69,9 +89,14 @@ def text(evaluation: Evaluation, *, findings: bool = True) -> str:
 
 def html(evaluation: Evaluation) -> str:
     """The table of results for a notebook, with the findings below it."""
-    grid = results_grid(evaluation.values(), caption=title(evaluation))
+    grid = results_grid(evaluation.values(), caption=title(evaluation), levels=levels_of(evaluation))
     below = [*remarks(evaluation), *map(str, evaluation.findings.worst()), conclusion(evaluation)]
     return grid.to_html() + "".join(f"<p>{html_text(line)}</p>" for line in below if line)
+
+
+def levels_of(evaluation: Evaluation) -> tuple[str, ...]:
+    """The named levels that tables of the family show."""
+    return family(evaluation.family).levels if evaluation.family in family_names() else ()
 
 
 def title(evaluation: Evaluation) -> str:
@@ -87,28 +112,40 @@ def remarks(evaluation: Evaluation) -> Iterator[str]:
     results = list(evaluation.values())
     methods = dict.fromkeys(f"{each.interval.method} over {each.interval.over}" for each in results if each.interval)
     levels = {each.interval.level for each in results if each.interval}
-    chances = _grouped({each.key: each.chance.name for each in results if each.chance is not None})
+    own = levels_of(evaluation)
+    chances = _grouped(
+        {
+            each.key: each.chance.name
+            for each in results
+            if each.chance is not None and not (own and (each.chance.kind != "chance" or each.chance.name == "chance"))
+        }
+    )
     said = [f"{percent(max(levels))} intervals: {', '.join(methods)}"] if levels else []
     if chances:
         said.append("chance: " + "; ".join(_of(name, keys, len(chances)) for name, keys in chances.items()))
+    if own and evaluation.breakdowns:
+        said.append(f"The result has tables by {', '.join(evaluation.breakdowns)}")
     if said:
         yield ". ".join(said) + "."
     for reason, keys in _grouped({each.key: each.reason for each in results if each.reason}).items():
         yield f"{', '.join(keys)}: no value, {reason}."
     for warning in dict.fromkeys(warning for each in results for warning in each.warnings):
         yield f"warning: {warning}."
-    for reason, keys in _grouped(evaluation.skipped).items():
-        yield f"skipped {', '.join(keys)}: {reason}."
+    skipped = [f"{', '.join(keys)}: {reason}" for reason, keys in _grouped(evaluation.skipped).items()]
+    if own:
+        yield from [f"skipped {'; '.join(skipped)}."] if skipped else []
+    else:
+        yield from (f"skipped {each}." for each in skipped)
 
 
 def conclusion(evaluation: Evaluation) -> str:
     """What to conclude, in one sentence: the family's own, or the headline metric against chance."""
     declared = family(evaluation.family) if evaluation.family in family_names() else None
-    if isinstance(declared, Family):
+    if declared is not None:
         own = declared.module("words")
         if own is not None:
             return str(own.conclusion(evaluation))
-    keys = declared.headlines if isinstance(declared, Family) else ()
+    keys = () if declared is None else declared.headlines
     result = next((evaluation[key] for key in (*keys, *evaluation) if key in evaluation), None)
     return "" if result is None or not result.defined else _sentence(result)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.demo import SEEDS, Demo
-from graphgauge.generation import Labelled, collect
+from graphgauge.generation import Samples, collect
 
 _ROWS, _COLUMNS, _CLIMBS, _SAMPLES = 9, 7, 400, 50
 _GRADES = ("easy", "medium", "hard")
@@ -102,24 +102,24 @@ def _write(folder: Path) -> None:
         boards = _boards(draw.permutation(np.unique(columns, axis=0)))
         grades, half = _grades(boards), len(boards) // 2
         for name, setter in _SETTERS.items():
-            table = collect(
+            sides = collect(
                 setter(boards[:half], grades[:half]),
-                data=Labelled(boards[half:], grades[half:]),
-                train=Labelled(boards[:half], grades[:half]),
+                data=Samples(boards[half:], conditions=grades[half:]),
+                train=Samples(boards[:half], conditions=grades[:half]),
                 classifier=_Rule(),
                 num_samples=_SAMPLES,
                 seed=seed,
             )
             place = folder / "generation" / name / str(seed)
             place.mkdir(parents=True, exist_ok=True)
-            table.save(place / "table.npz")
+            sides.save(place / "samples.npz")
 
 
 DEMO = Demo(
     family="generation",
     dataset="climbs",
     methods=tuple(_SETTERS),
-    inputs={"table": "generation/{method}/{seed}/table.npz", "resamples": 200, "permutations": 199},
+    inputs={"samples": "generation/{method}/{seed}/samples.npz", "draws": 199},
     metric="overall_exact_accuracy",
     write=_write,
 )

@@ -1,29 +1,25 @@
-"""Generators of discrete structures: are their samples valid, novel, diverse and as requested?"""
+"""Generators of samples: whether what they make is valid, new, diverse, like real data and as requested."""
 
-from graphgauge.generation.collect import collect
-from graphgauge.generation.compare_samples import SampleComparison, compare_samples
+from graphgauge.generation.compare import compare_samples
 from graphgauge.generation.evaluate import evaluate
-from graphgauge.generation.from_files import evaluate_files
-from graphgauge.generation.graphs import Graphs
-from graphgauge.generation.molecules import Molecules, evaluate_molecules, molecule_scores
-from graphgauge.generation.points import energy_distance, mmd, prdc
-from graphgauge.generation.subjects import Case, Labelled
-from graphgauge.generation.table import SampleTable
+from graphgauge.generation.graphs import Graphs, read_graphs
+from graphgauge.generation.molecules import Molecules, read_molecules
+from graphgauge.generation.sample import Samples, Sides
+from graphgauge.generation.subjects import Case, collect
+from graphgauge.generation.two_sample import energy_distance, mmd, prdc
 
 __all__ = [
     "Case",
     "Graphs",
-    "Labelled",
     "Molecules",
-    "SampleComparison",
-    "SampleTable",
+    "Samples",
+    "Sides",
     "collect",
     "compare_samples",
     "energy_distance",
     "evaluate",
-    "evaluate_files",
-    "evaluate_molecules",
     "mmd",
-    "molecule_scores",
     "prdc",
+    "read_graphs",
+    "read_molecules",
 ]

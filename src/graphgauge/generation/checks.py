@@ -3,111 +3,132 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError
-from graphgauge.generation.declared import FEWEST_VALID
-from graphgauge.generation.distances import unique_at
-from graphgauge.generation.inputs import Codes
-from graphgauge.generation.overlap import HeldOut
+from graphgauge.core.finding import check
+from graphgauge.core.result import Reference, Result
+from graphgauge.core.types import Ints
+from graphgauge.generation.averages import FAMILY, FEWEST_VALID, of_shares
+from graphgauge.generation.identity import unique_at
+from graphgauge.generation.sample import Sides
+from graphgauge.generation.sections.conditioning import Answers
 from graphgauge.generation.sections.diversity import Attempts
 from graphgauge.generation.sections.latent_space import LEAK
-from graphgauge.old.core.findings import Evidence, check
-from graphgauge.old.core.result import Result
-from graphgauge.old.io.materials import Material
 
+Evidence = Mapping[str, Any]
+Results = Mapping[str, Result]
 # Shares of the level of real samples: new samples, distinct samples, and the distance between distinct ones.
 _MOSTLY_NEW = 0.8
 _MOSTLY_DISTINCT = 0.85
 _HALF_AS_FAR = 0.5
+# Half-widths of the band of a perfect generator from which a share of near copies is clear.
+_CLEARLY = 1.5
 # A smaller difference does not show in a rate printed with two digits.
 _HIDDEN = 0.01
-# Inputs that only an audit takes, by the name of the checks' parameter.
-MATERIALS = {
-    "drawn": Material("Number of attempts of the generator: one number, or one per condition or batch."),
-}
 
 
-def _level(result: Result, name: str) -> float | None:
-    return {level.name: level.value for level in result.chance}.get(name)
+def _level(result: Result | None, name: str) -> Reference | None:
+    return None if result is None else next((each for each in result.references if each.name == name), None)
+
+
+# ---- copies
+
+
+@check(
+    "copied-test-set",
+    family=FAMILY,
+    severity="error",
+    message="{copied} of {n} valid samples are real held-out samples, of which {repeated:.0%} equal another one: the "
+    "generator knows the evaluation data, or one file was given twice",
+    remedy="Evaluate on real samples that the generator has never seen; no other number here means anything.",
+)
+def copied_test_set(attempts: Attempts) -> Evidence | None:
+    """Generated samples are the real ones that they are compared with."""
+    given_out = attempts.valid.given_out
+    if given_out is None:
+        return None
+    return {"copied": given_out[0], "n": len(attempts.valid.ids), "repeated": given_out[1]}
 
 
 @check(
     "copied-training-set",
-    family="generation",
-    severity="warning",
+    family=FAMILY,
     message="{novelty:.0%} of the samples are new, {real:.0%} of real held-out ones are: the generator copies what it "
     "learned from",
     remedy="Regularise it, or report that it memorises, and evaluate only its new samples.",
 )
-def copied_training_set(results: Mapping[str, Result]) -> Evidence | None:
+def copied_training_set(results: Results) -> Evidence | None:
     """The generator copies its training set."""
     return _copied(results)
 
 
-def _copied(results: Mapping[str, Result]) -> Evidence | None:
-    novelty = results.get("novelty")
-    real = None if novelty is None else _level(novelty, "perfect")
-    if novelty is None or real is None or novelty.interval is None or novelty.interval.high >= _MOSTLY_NEW * real:
+def _copied(results: Results) -> Evidence | None:
+    novelty, real = results.get("novelty"), _level(results.get("novelty"), "perfect")
+    if novelty is None or real is None or novelty.interval is None:
         return None
-    return {"novelty": novelty.value, "real": real}
-
-
-@check(
-    "learned-real-samples",
-    family="generation",
-    severity="warning",
-    message="{excluded} of {given} real samples are in the training set: they are left out, and {compared} remain",
-    remedy="Pass real samples that were not in training; pass more if few are left.",
-)
-def learned_real_samples(held_out: HeldOut) -> Evidence | None:
-    """Real samples that should be held out are in the training set."""
-    if not held_out.excluded:
+    if novelty.interval.high >= _MOSTLY_NEW * real.value:
         return None
-    given = held_out.compared + held_out.excluded
-    return {"excluded": held_out.excluded, "given": given, "compared": held_out.compared}
+    return {"novelty": novelty.value, "real": real.value}
 
 
 @check(
     "near-copies",
-    family="generation",
-    severity="warning",
+    family=FAMILY,
     message="{share:.0%} of the samples are nearer to a training sample than to any real held-out one, {real:.0%} "
     "[{low:.0%}, {high:.0%}] of real ones would be: the generator makes near copies of what it learned from",
     remedy="Compare samples with their nearest training samples; novelty does not show copies with small changes.",
 )
-def near_copies(results: Mapping[str, Result]) -> Evidence | None:
+def near_copies(results: Results) -> Evidence | None:
     """Samples are new, but much nearer to the training set than real ones are."""
     nearer = results.get("nearer_to_training")
-    perfect = None if nearer is None else next((level for level in nearer.chance if level.name == "perfect"), None)
+    perfect, copies = _level(nearer, "perfect"), _level(nearer, "near_copy")
     if nearer is None or perfect is None or perfect.high is None or perfect.low is None:
         return None
     if _copied(results) is not None:  # the stronger finding
         return None
-    # Half of the way from a perfect generator to one that only copies. Very small samples may be as near to others as
-    # to their origin: then only the nearest copies are recognised.
-    copies = _level(nearer, "near_copy")
-    furthest = 1.0 if copies is None or copies <= perfect.high else copies
-    if not nearer.value > max(perfect.high, (furthest + perfect.value) / 2):
+    # Three standard errors above a perfect generator. Very small samples may be as near to others as to their origin:
+    # then only the nearest copies are recognised, half of the way to a generator that only copies.
+    least = perfect.value + _CLEARLY * (perfect.high - perfect.value)
+    if copies is None or copies.value <= perfect.high:
+        least = max(perfect.high, (1 + perfect.value) / 2)
+    if not nearer.value > least:
         return None
     return {"share": nearer.value, "real": perfect.value, "low": perfect.low, "high": perfect.high}
 
 
 @check(
+    "learned-real-samples",
+    family=FAMILY,
+    message="{excluded} of {given} real samples are in the training set: they are left out, and {compared} remain",
+    remedy="Pass real samples that were not in training; pass more if few are left.",
+)
+def learned_real_samples(sides: Sides) -> Evidence | None:
+    """Real samples that should be held out are in the training set."""
+    if sides.real is None or not sides.real.in_training.any():
+        return None
+    excluded, given = int(sides.real.in_training.sum()), len(sides.real)
+    return {"excluded": excluded, "given": given, "compared": given - excluded}
+
+
+# ---- repeats
+
+
+@check(
     "repeated-samples",
-    family="generation",
-    severity="warning",
+    family=FAMILY,
     message="{unique:.0%} of the valid samples are distinct, {real:.0%} of as many real ones are: the generator "
     "repeats itself, and intervals and tests that treat repeats as independent samples are overconfident",
     remedy="Report overall_uniqueness_ratio with them, and test on distinct samples.",
 )
-def repeated_samples(attempts: Attempts) -> Evidence | None:
+def repeated_samples(diversity: Attempts) -> Evidence | None:
     """Samples repeat each other, and tests treat repeats as independent samples."""
-    valid = attempts.valid
-    if valid.real_ids is None:
+    valid = diversity.valid
+    if valid.real_ids is None or not valid.same_rules:
         return None
     sizes, shares = [], []
     for mine, real in zip(valid.rows, valid.real_rows, strict=True):
@@ -119,9 +140,9 @@ def repeated_samples(attempts: Attempts) -> Evidence | None:
     if not sizes:
         return None
     unique, of_real = (float(share) for share in np.average(shares, axis=0, weights=sizes))
-    perfect = attempts.averaged("macro").unique_level(None)
+    perfect = diversity.seen("macro").unique_level(None)
     if perfect is not None:
-        own = perfect.own if perfect.own is not None else unique
+        own = unique if perfect.own is None else perfect.own
         if perfect.low is not None and own >= perfect.low:  # as many as real samples may have by chance
             return None
     return {"unique": unique, "real": of_real} if unique < _MOSTLY_DISTINCT * of_real else None
@@ -129,39 +150,36 @@ def repeated_samples(attempts: Attempts) -> Evidence | None:
 
 @check(
     "collapsed-samples",
-    family="generation",
-    severity="warning",
+    family=FAMILY,
     message="two distinct samples of a condition differ in {own:.2%} of their bits, two real ones in {real:.2%}: the "
     "generator makes variants of few samples",
     remedy="Report mean_jaccard or prdc_recall next to validity; uniqueness does not show it.",
 )
-def collapsed_samples(pairs: Attempts) -> Evidence | None:
+def collapsed_samples(diversity: Attempts) -> Evidence | None:
     """Samples are distinct, but much closer to each other than real ones."""
-    valid = pairs.valid
-    if valid.real is None or valid.real_ids is None:
+    valid = diversity.valid
+    if valid.real_ids is None or not isinstance(valid.generated, np.ndarray):
         return None
-    own = [_apart(valid.ids[rows], found) for rows, found in zip(valid.rows, valid.hamming, strict=True)]
-    real = [
-        _apart(valid.real_ids[rows], found) for rows, found in zip(valid.real_rows, valid.real_hamming, strict=True)
-    ]
+    own = [_apart(valid.ids[rows], pairs) for rows, pairs in zip(valid.rows, valid.hamming, strict=True)]
+    reals = zip(valid.real_rows, valid.real_hamming, strict=True)
+    real = [_apart(valid.real_ids[rows], pairs) for rows, pairs in reals]
     both = [pair for pair in zip(own, real, strict=True) if not np.isnan(pair).any()]
     if not both:
         return None
-    own_mean, real_mean = (float(mean) / max(valid.width, 1) for mean in np.mean(both, axis=0))
+    own_mean, real_mean = (float(mean) / valid.width for mean in np.mean(both, axis=0))
     return {"own": own_mean, "real": real_mean} if own_mean < _HALF_AS_FAR * real_mean else None
 
 
-def _apart(ids: Codes, found: Any) -> float:
+def _apart(ids: Ints, pairs: Any) -> float:
     """The mean distance between two different samples."""
-    counts = np.unique(ids, return_counts=True)[1]
-    n = len(ids)
+    counts, n = np.unique(ids, return_counts=True)[1], len(ids)
     different = 1 - float((counts * (counts - 1)).sum()) / max(n * (n - 1), 1)
-    return float(found.mean / different) if found is not None and different > 0 else np.nan
+    return float(pairs.mean / different) if pairs is not None and different > 0 else np.nan
 
 
 @check(
     "hidden-retries",
-    family="generation",
+    family=FAMILY,
     severity="error",
     message="{rate:.1%} of the {given} samples given are valid, and the generator was asked {drawn} times: {true:.1%} "
     "of its attempts are",
@@ -182,37 +200,40 @@ def hidden_retries(attempts: Attempts, drawn: Any) -> Evidence | None:
     return {"rate": rate, "given": given, "drawn": int(asked), "true": true} if rate - true >= _HIDDEN else None
 
 
+# ---- distances, latent vectors, classifier
+
+
 @check(
     "distance-within-noise",
-    family="generation",
+    family=FAMILY,
     severity="note",
     message="overall_mean_distance is {value:.3f}, and two draws of real samples are that far apart by chance "
     "({mean:.3f} on average, more than {noise:.3f} once in 20 times): a distance this small cannot rank generators",
     remedy="Take more samples, real and generated, before you rank generators by distance.",
 )
-def distance_within_noise(results: Mapping[str, Result]) -> Evidence | None:
+def distance_within_noise(results: Results) -> Evidence | None:
     """The distance from real samples is no larger than between two draws of real samples."""
     distance = results.get("overall_mean_distance")
     if distance is None or distance.goal is None or not distance.value <= distance.goal:
         return None
-    return {"value": distance.value, "noise": distance.goal, "mean": _level(distance, "perfect")}
+    perfect = _level(distance, "perfect")
+    return {"value": distance.value, "noise": distance.goal, "mean": np.nan if perfect is None else perfect.value}
 
 
 @check(
     "condition-in-latents",
-    family="generation",
-    severity="warning",
+    family=FAMILY,
     message="the encoder is given the condition, and {key} is {value:.2f} (chance {chance:.2f}): latent vectors may "
     "be separated because they copy it",
     remedy="Encode without the condition, or with another one, before you draw conclusions about the latent space.",
 )
-def condition_in_latents(results: Mapping[str, Result]) -> Evidence | None:
+def condition_in_latents(results: Results) -> Evidence | None:
     """Latent vectors separate the conditions, but the encoder was given them."""
     for key in ("silhouette_score", "ordinal_spearman"):
         result = results.get(key)
-        if result is None or LEAK not in result.warnings or result.interval is None or not result.chance:
+        if result is None or LEAK not in result.warnings or result.interval is None or not result.references:
             continue
-        chance = result.chance[-1].value
+        chance = result.references[-1].value
         if result.interval.low > chance:
             return {"key": key, "value": result.value, "chance": chance}
     return None
@@ -220,49 +241,66 @@ def condition_in_latents(results: Mapping[str, Result]) -> Evidence | None:
 
 @check(
     "blind-classifier",
-    family="generation",
-    severity="warning",
+    family=FAMILY,
     message="the classifier gets {accuracy:.0%} of real held-out samples right, a constant answer {blind:.0%}",
     remedy="Conditioning cannot be judged with this classifier; train a better one.",
 )
-def blind_classifier(results: Mapping[str, Result]) -> Evidence | None:
+def blind_classifier(results: Results) -> Evidence | None:
     """The classifier that judges conditioning is no better than a constant answer."""
     accuracy = results.get("classifier_exact_accuracy")
     if accuracy is None or not _is_blind(accuracy):
         return None
-    return {"accuracy": accuracy.value, "blind": accuracy.chance[-1].value}
+    return {"accuracy": accuracy.value, "blind": accuracy.references[-1].value}
 
 
 def _is_blind(accuracy: Result) -> bool:
-    return (
-        accuracy.interval is not None and bool(accuracy.chance) and accuracy.interval.low <= accuracy.chance[-1].value
-    )
+    chance = _level(accuracy, "chance")
+    return accuracy.interval is not None and chance is not None and accuracy.interval.low <= chance.value
 
 
 @check(
     "claim-above-classifier",
-    family="generation",
-    severity="warning",
+    family=FAMILY,
     message="the classifier assigns {claim:.0%} [{low:.0%}, {high:.0%}] of generated samples to the requested "
     "condition, and gets {accuracy:.0%} [{real_low:.0%}, {real_high:.0%}] of real held-out ones right: no "
     "generator can score higher if the classifier errs equally on both",
     remedy="Use a classifier that was not trained on the generator's training data, and report its accuracy.",
 )
-def claim_above_classifier(results: Mapping[str, Result]) -> Evidence | None:
+def claim_above_classifier(results: Results, answers: Answers) -> Evidence | None:
     """Conditioning scores above what its classifier reaches on real samples."""
     claim, accuracy = results.get("overall_exact_accuracy"), results.get("classifier_exact_accuracy")
-    if claim is None or accuracy is None or _is_blind(accuracy):
+    if claim is None or claim.interval is None or accuracy is None or _is_blind(accuracy):
         return None
     # Both weight conditions equally, because real samples rarely have equally many of each.
-    real = results.get("classifier_exact_accuracy_macro_condition", accuracy)
-    if claim.interval is None or real.interval is None or claim.interval.low <= real.interval.high:
+    real = answers.seen("macro").real(0)
+    ends = of_shares(replace(answers, average="macro"), real, claim.interval.level)
+    low, high = float(ends.low[0]), float(ends.high[0])
+    if np.isnan(high) or claim.interval.low <= high:
         return None
-    (low, high), (real_low, real_high) = claim.interval, real.interval
-    return {
-        "claim": claim.value,
-        "low": low,
-        "high": high,
-        "accuracy": real.value,
-        "real_low": real_low,
-        "real_high": real_high,
-    }
+    own = dict(zip(("low", "high"), claim.interval, strict=True))
+    return {"claim": claim.value, **own, "accuracy": float(real.value[0]), "real_low": low, "real_high": high}
+
+
+# ---- how samples were read
+
+
+@check(
+    "left-out-samples",
+    family=FAMILY,
+    severity="note",
+    message="{notes}",
+    remedy="Check that this is what you meant.",
+)
+def left_out_samples(sides: Sides) -> Evidence | None:
+    """Samples that are not compared, or not under the same rules."""
+    notes, real, made = list(sides.notes), sides.real, sides.generated
+    if real is not None and not real.kept.all():
+        notes.append(
+            f"{int((~real.kept).sum())} of {len(real)} real samples are not valid and are compared with no other"
+        )
+    if real is not None and real.items is not None and made is not None and real.valid is None and not made.kept.all():
+        notes.append("the validity of real samples is not known, so they are no level for repeats")
+    if sides.copied is not None and sides.copied.any():
+        count = int(sides.copied.sum())
+        notes.append(f"{count} generated samples are training samples, which tests leave out as they do real ones")
+    return {"notes": "; ".join(notes)} if notes else None

@@ -1,137 +1,91 @@
-"""Evaluate generators, section by section."""
+"""The entry point `evaluate`: samples to sides, sides to the samples of metrics, these to results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
-from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.options import confidence_level, metric_names, whole_number
-from graphgauge.core.progress import SILENT, Progress
-from graphgauge.generation.capabilities import Capabilities
-from graphgauge.generation.declared import FAMILY
-from graphgauge.generation.drawings import drawings
-from graphgauge.generation.graph_mmd import DEFAULT_CONVENTION
-from graphgauge.generation.graphs import Graphs
+from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.grid import Grid
+from graphgauge.core.loop import Measured, measure
+from graphgauge.core.metric import NoChance, NoInterval
+from graphgauge.core.options import confidence_level, whole_number
+from graphgauge.core.registry import DEFAULT, Chosen, find, sections, select
+from graphgauge.generation.averages import FAMILY, OTHER, ConditionSample
+from graphgauge.generation.figure import drawings
+from graphgauge.generation.graph_features import DEFAULT_CONVENTION
 from graphgauge.generation.levels import Draws
-from graphgauge.generation.overlap import HeldOut
-from graphgauge.generation.section_results import Request, section_results
-from graphgauge.generation.table import SampleTable
-from graphgauge.old.core.evaluation import Evaluation
-from graphgauge.old.core.loop import Chosen
-from graphgauge.old.core.metric import asked, select
-from graphgauge.old.core.result import Result, Table
+from graphgauge.generation.needs import NEEDS, AtHand, Rules
+from graphgauge.generation.sample import Samples, Sides
+from graphgauge.generation.sections.reconstruction import EMPTY
+from graphgauge.generation.two_sample import PRDC
+from graphgauge.protocols import under_protocols
 
-# The arguments that go with a table; it takes the place of the others.
-_OPTIONS = ("table", "convention", "metrics", "empty", "confidence", "seed", "resamples", "permutations", "threads")
+CONDITION = "condition"
 
 
+@under_protocols(FAMILY)
 def evaluate(
-    table: SampleTable | None = None,
-    *,
     real: Any = None,
     generated: Any = None,
-    real_conditions: Any = None,
-    conditions: Any = None,
+    *,
     train: Any = None,
-    train_conditions: Any = None,
-    train_latents: Any = None,
-    train_statistics: Mapping[str, Any] | None = None,
-    valid: Any = None,
-    real_valid: Any = None,
-    reconstructed: Any = None,
-    latents: Any = None,
-    latent_variances: Any = None,
-    generated_latents: Any = None,
-    leaks: bool | None = None,
-    threshold: float | None = None,
-    statistics: Mapping[str, Any] | None = None,
-    generated_statistics: Mapping[str, Any] | None = None,
-    predicted: Any = None,
-    classifier_labels: Any = None,
-    classifier_predicted: Any = None,
+    classifier: Samples | None = None,
     labels: Sequence[str] | None = None,
     ordered: bool = False,
     channels: Sequence[str] | None = None,
-    samples: str | None = None,
-    node_labels: Sequence[str] | str | None = None,
-    edge_labels: Sequence[str] | str | None = None,
-    convention: str = DEFAULT_CONVENTION,
-    metrics: Sequence[str] | str | None = None,
+    threshold: float | None = None,
+    validate: Callable[[Any], Any] | None = None,
     empty: int | str = 1,
+    metrics: Any = None,
     confidence: float = 0.95,
+    draws: int = 999,
     seed: int = 0,
-    resamples: int = 1000,
-    permutations: int = 999,
-    threads: int | None = None,
+    protocol: str | None = None,
 ) -> Evaluation:
-    """Measure whether generated samples are valid, novel, diverse and as requested.
+    """Measure whether generated samples are valid, new, diverse, like real ones and as requested.
 
     Parameters
     ----------
-    table
-        The result of `collect` or `SampleTable.load`; or pass any of the following arguments instead.
     real, generated
-        Samples: arrays (n, *shape) of 0 and 1, or graphs (networkx, PyG data, lists of edges, adjacency matrices).
-        `real_conditions` and `conditions` are their true and their requested conditions: codes or names.
+        Samples, or `Samples` with what else is known of them. Samples are bits (n, *shape) of 0 and 1, lists of graphs
+        of networkx or PyG, `Graphs` or `Molecules`. The first may be `Sides`, all that there is.
     train
-        The samples that the generator was trained on, for `novelty`. Real samples among them are not held out: they are
-        left out and counted. `train_conditions`, `train_latents` and `train_statistics` describe them as those of real
-        samples do: the levels of a memoriser need the condition of each training sample if there are several, and
-        latent vectors and statistics where these are compared.
-    valid, real_valid
-        Whether each generated sample is valid; None counts as not valid. Without this argument all samples are valid.
-        Real samples that are not valid by the same rules are left out of comparisons; their share is the level of
-        `validity_rate`.
-    reconstructed, latents
-        The reconstruction of each real sample, in bits, and its latent vector (n, d); `generated_latents` are those of
-        generated samples. `latent_variances` (n, d) are the variances of the encoder's posterior. `leaks` is
-        whether the encoder is given the condition; `threshold` is the probability above
-        which reconstructions became bits.
-    statistics, generated_statistics
-        `{name: (n,)}` or a data frame, statistics whose distributions are compared: numbers, or text for categories.
-    predicted
-        The condition that a classifier predicts for each generated sample; `classifier_labels` and
-        `classifier_predicted` are the true and predicted conditions of real held-out samples. Numbers are codes if the
-        conditions are names, and the conditions themselves if those are numbers.
+        What the generator was trained on, for novelty. Real samples among them are not held out: they are left out and
+        counted.
+    classifier
+        `Samples(conditions=…, predicted=…)` of real samples that the classifier was not trained on; its answers to
+        generated samples are their `predicted`.
     labels, ordered, channels
         Names of the conditions in the order of their codes; whether that order is meaningful (text conditions then need
         `labels`); names of the first axis of a sample.
-    samples
-        For arrays (n, N, N) that could be adjacency matrices: `graphs`, `padded` if the last nodes without edges are
-        padding, or `bits`.
-    node_labels, edge_labels
-        Attributes of networkx graphs or PyG data that are labels; an empty list for none. By default all of networkx
-        graphs, and `x` and `edge_attr` of PyG data, that are text, whole numbers or truth values.
-    convention
-        How graphs are compared: `graphgauge`, or as in the code of `gran`, `spectre`, `digress`, `digress_emd` or
-        `polygraph`.
-    metrics
-        Sections (`reconstruction`, `diversity`, `statistical`, `latent_space`, `conditioning`) or keys, instead of all.
+    threshold
+        Reconstructions are probabilities, of which those above it are bits.
+    validate
+        A function of all samples of a side that says whether each is valid; it judges real and generated ones.
     empty
-        The score of an empty sample with an empty reconstruction: 1, `"nan"`, or `"skip"`.
-    resamples, permutations
-        Number of draws for null distributions and bootstraps, and of permutations in tests, all from `seed`.
+        The score of an empty sample with an empty reconstruction: 1, 0, `"nan"`, or `"skip"`.
+    metrics
+        None for the default, `all`, sections (`reconstruction`, `diversity`, `statistical`, `latent_space`,
+        `grade_conditioning`) or keys.
     confidence
         Level of the intervals.
+    draws
+        Number of permutations of tests, and of draws of bootstraps and of levels.
     seed
         Seed of all random draws.
-    threads
-        At most this many threads; by default all cores.
-    real_conditions, conditions, train_conditions, train_latents, train_statistics
-        See `real` and `train`.
-    latent_variances, generated_latents, leaks, threshold
-        See `latents`.
-    classifier_labels, classifier_predicted
-        See `predicted`.
+    protocol
+        Compare graphs as the code of `gran`, `spectre`, `digress`, `digress_emd` or `polygraph` does.
 
     Returns
     -------
     Evaluation
-        The metrics that the given arguments allow, with intervals and the levels of real and of memorised samples.
+        The metrics that the given columns allow, with intervals and the levels of real and of memorised samples.
 
     Raises
     ------
@@ -146,133 +100,207 @@ def evaluate(
     >>> from graphgauge import generation
     >>> rng = np.random.default_rng(0)
     >>> real, train = rng.random((20, 8)) < 0.5, rng.random((20, 8)) < 0.5
-    >>> ev = generation.evaluate(real=real, generated=train[[0, 0, 1, 2]], train=train)
+    >>> ev = generation.evaluate(real, train[[0, 0, 1, 2]], train=train)
     >>> ev["novelty"].value, ev["overall_uniqueness_ratio"].value
     (0.0, 0.75)
     """
-    given = {
-        name: value
-        for name, value in locals().items()
-        if name not in _OPTIONS and value is not None and value is not False
-    }
-    if table is None and real is None and generated is None:
-        raise OptionError("nothing to evaluate", fix="Pass a table, or real= or generated= samples.")
-    if table is None:
-        _refuse_unused(given, empty)
-        options = {"threshold": given.pop("threshold")} if "threshold" in given else {}
-        table = SampleTable.of(options=options, **given)
-    elif not isinstance(table, SampleTable):
-        kind = type(table).__name__
-        raise InputError(f"expected a table, found {kind}", where="table", fix="Pass samples as real= and generated=.")
-    elif given:
-        raise OptionError(f"a table already contains samples: {', '.join(given)}")
-    chosen = metric_names(metrics)
-    draws = Draws(seed, whole_number("resamples", resamples, 1), whole_number("permutations", permutations, 1))
-    request = Request(
-        None if chosen is None else tuple(chosen),
-        empty,
-        confidence_level(confidence),
-        draws,
-        threads,
-        convention,
+    level = confidence_level(confidence)
+    one_of("empty", str(empty), EMPTY)
+    rules = Rules(
+        str(empty), Draws(whole_number("seed", seed), whole_number("draws", draws, 1)), protocol or DEFAULT_CONVENTION
     )
-    return evaluated(table, request)
-
-
-def _refuse_unused(given: Mapping[str, Any], empty: int | str) -> None:
-    """Raise an error for an option that these samples would not use."""
-    needed = {"labels": ("real_conditions", "conditions"), "ordered": ("real_conditions", "conditions")}
-    said = {**given, **({} if empty == 1 else {"empty": empty})}
-    for name, others in {**needed, "empty": ("reconstructed",), "threshold": ("reconstructed",)}.items():
-        if name in said and not any(other in given for other in others):
-            raise OptionError(f"{name} needs {' or '.join(others)}", fix="Give both, or neither.").about(name)
-
-
-def require_graphs(convention: str, samples: Any) -> None:
-    """Raise an error for a convention of comparing graphs if samples are not graphs."""
-    if convention != DEFAULT_CONVENTION and not isinstance(samples, Graphs):
-        raise OptionError(f"convention {convention!r} is about graphs, and samples are not", fix="Leave it out.").about(
-            "convention"
+    about = {
+        "generated": generated,
+        "train": train,
+        "classifier": classifier,
+        "labels": labels,
+        "channels": channels,
+        "threshold": threshold,
+        "validate": validate,
+    }
+    if isinstance(real, Sides):
+        given = [name for name, value in (about | {"ordered": ordered or None}).items() if value is not None]
+        if given:
+            raise OptionError(f"sides already have what {', '.join(given)} would say", fix="Leave it out.")
+        sides = real
+    elif real is None and generated is None:
+        raise OptionError("nothing to evaluate", fix="Pass real or generated samples, or both.")
+    else:
+        sides = Sides.from_samples(real, ordered=ordered, **about)
+    _refuse_unused(sides, labels=labels, ordered=ordered, threshold=threshold, empty=empty)
+    if protocol is not None and sides.kind != "graphs":
+        raise OptionError(f"{protocol} compares graphs, and samples are {sides.kind}", fix="Leave it out.").about(
+            "protocol"
         )
+    at_hand = AtHand(sides, rules)
+    chosen, named, skipped = _chosen(metrics, at_hand)
+    common = {"conditions": f"{sides.groups} {'in order' if sides.ordered else 'without order'}"}
 
+    def conventions(sample: ConditionSample) -> dict[str, str]:
+        return common | sample.conventions
 
-def evaluated(table: SampleTable, request: Request, progress: Progress = SILENT) -> Evaluation:
-    """The requested sections of a table: their results, breakdowns and skipped parts."""
-    require_graphs(request.convention, table.real if table.generated is None else table.generated)
-    results: list[Result] = []
-    breakdowns: dict[str, Table] = {}
-    conventions: dict[str, str] = {}
-    skipped: dict[str, str] = {}
-    materials: dict[str, Any] = {}
-    for place, (name, names) in enumerate(request.by_section.items()):
-        at_hand = Capabilities(table, request.empty, request.draws, request.threads, request.convention)
-        chosen, left_out = _chosen(name, names, table, request, at_hand)
-        part = section_results(chosen, table, request, at_hand)
-        results += part.results
-        conventions |= part.conventions
-        for axis, breakdown in part.breakdowns.items():
-            held = breakdowns[axis].columns if axis in breakdowns else {}
-            breakdowns[axis] = Table(axis, {**held, **breakdown.columns})
-        skipped |= left_out
-        if len(table.labels) > 1:
-            for sample in at_hand.made.values():
-                skipped |= {f"{name} of {label}": reason for label, reason in sample.left_out().items()}
-        materials |= at_hand.made  # for the checks, which use all sections together
-        progress.stage("sections", place + 1, len(request.by_section))
-    if table.real is not None:
-        materials["held_out"] = HeldOut(len(table.real), len(table.excluded))
-    results.sort(key=lambda result: result.is_companion)
-    return Evaluation(
+    measured = measure(chosen, at_hand, named=named, confidence=level, conventions=conventions)
+    results, breakdowns = measured.results, {}
+    if sides.groups > 1:
+        breakdowns[CONDITION] = _by_condition(chosen, at_hand, measured, level)
+        if metrics == "all":
+            others, seen = _other_averages(chosen), _in_view(at_hand, "other")
+            other = measure(others, seen, named=(), confidence=level, conventions=conventions)
+            results = [*results, *(structs.replace(each, goal=None, warnings=()) for each in other.results)]
+    for sample in list(at_hand.made.values()):
+        breakdowns |= sample.tables(chosen)
+        if sides.groups > 1:
+            skipped |= {
+                f"{_section_of(sample, chosen, at_hand)} of {label}": why for label, why in sample.left_out().items()
+            }
+    evaluation = Evaluation(
         FAMILY,
         results,
-        conventions=conventions,
-        options={**table.options, **request.options},
+        conventions=common | {name: text for each in at_hand.made.values() for name, text in each.conventions.items()},
+        options={
+            **sides.options,
+            "confidence": level,
+            "empty": rules.empty,
+            "seed": rules.draws.seed,
+            "draws": rules.draws.draws,
+        },
         breakdowns=breakdowns,
-        skipped=skipped,
-        materials=materials,
-        notes=_notes(table),
-        figure=_draw,
-        drawings=drawings(table),
+        skipped=skipped | measured.skipped,
+        materials=_materials(at_hand),
+        drawings=lambda: drawings(sides),
+    )
+    # Looked for now, because the caller may change the samples later.
+    _ = evaluation.findings
+    return evaluation
+
+
+def _refuse_unused(sides: Sides, *, labels: Any, ordered: bool, threshold: Any, empty: int | str) -> None:
+    """Refuse options that these samples would not use."""
+    reconstructed = sides.real is not None and sides.real.reconstructed is not None
+    for name, said in (("threshold", threshold is not None), ("empty", str(empty) != "1")):
+        if said and not reconstructed:
+            raise OptionError(f"{name} needs reconstructed real samples", fix="Give both, or neither.").about(name)
+    for name, said in (("labels", labels is not None), ("ordered", bool(ordered))):
+        if said and sides.labels == ("all",):
+            raise OptionError(f"{name} needs conditions", fix="Give both, or neither.").about(name)
+
+
+# ---- what is computed
+
+
+def _chosen(asked: Any, at_hand: AtHand) -> tuple[list[Chosen], frozenset[str], dict[str, str]]:
+    """The metrics that can be computed, the keys of those that were named, and why the others cannot."""
+    statistics = at_hand.sides.generated.statistics if at_hand.sides.generated is not None else None
+    swept = {"statistic": tuple(statistics or ()), "measure": PRDC._fields}
+    wanted, _ = select(FAMILY, asked, NEEDS, swept)
+    named = _named(asked)
+    chosen, lacking = [], {}
+    for metric, params in wanted:
+        key, reason = metric.key_of(**params), at_hand.reason(metric)
+        whole_number("k", params.get("k", 1), 1)  # a key may have any value
+        by_name = metric.key in named
+        if reason is not None and by_name:
+            raise OptionError(f"{key} cannot be computed: {reason}").about("metrics")
+        # The structure of molecules is compared only on request.
+        if not by_name and asked != "all" and at_hand.sides.kind == "molecules" and "graphs" in metric.needs:
+            continue
+        if reason is None:
+            chosen.append((metric, params))
+        elif at_hand.applies(metric):
+            lacking[key] = (metric.section or "", reason)
+    return (
+        chosen,
+        frozenset(metric.key_of(**params) for metric, params in chosen if metric.key in named),
+        _gathered(chosen, lacking),
     )
 
 
-def _chosen(
-    name: str, names: Sequence[str], table: SampleTable, request: Request, at_hand: Capabilities
-) -> tuple[list[Chosen], dict[str, str]]:
-    """The metrics of a section that can be computed, and why the others cannot."""
+def _named(asked: Any) -> set[str]:
+    """The declared keys of the metrics that are asked for by name."""
+    known = {DEFAULT, "all", *(each.name for each in sections(FAMILY))}
+    names = [] if asked is None else [asked] if not isinstance(asked, Iterable) or isinstance(asked, str) else asked
+    return {find(name, FAMILY)[0].key if isinstance(name, str) else name.key for name in names if name not in known}
+
+
+def _gathered(chosen: Sequence[Chosen], lacking: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Reasons by key, or by section where none of its metrics can be computed."""
+    alive = {metric.section for metric, _ in chosen}
     skipped: dict[str, str] = {}
-    wanted = asked(FAMILY, names)
-    possible = [item for item in wanted if at_hand.applies(item.metric)]
-    for item in wanted:
-        reason = at_hand.missing(item.metric)
-        if reason is not None and item.by_name:
-            raise OptionError(f"{item.metric.key_of(**item.params)} cannot be computed: {reason}")
-        if reason is not None and item in possible:
-            skipped[item.metric.key] = reason
-    if possible and len(skipped) == len({item.metric.key for item in possible}):
-        skipped = {name: "; ".join(dict.fromkeys(skipped.values()))}
-    chosen = select(FAMILY, names, at_hand.names, {"statistic": tuple(table.statistics or ())})
-    for _, params in chosen:
-        whole_number("k", params.get("k", 1), 1)  # a key may have any value
-    return chosen, skipped
+    for section in dict.fromkeys(name for name, _ in lacking.values()):
+        own = {key: reason for key, (name, reason) in lacking.items() if name == section}
+        skipped |= own if section in alive else {section: _together(own.values())}
+    return skipped
 
 
-def _notes(table: SampleTable) -> tuple[str, ...]:
-    notes = list(table.notes)
-    if table.generated is not None and table.valid is None:
-        notes.append("validity is not given: all samples count as valid")
-    if table.copied is not None and table.copied.any():
-        count = int(np.count_nonzero(table.copied))
-        notes.append(
-            f"{count} generated samples are training samples: tests leave them out like real ones, and need 10 others"
+def _together(reasons: Iterable[str]) -> str:
+    """Reasons, each once."""
+    return " and ".join(dict.fromkeys(part for reason in reasons for part in reason.split(" and ")))
+
+
+def _other_averages(chosen: Sequence[Chosen]) -> list[Chosen]:
+    """The metrics that have another average, under that one and as bare numbers."""
+    return [
+        (
+            replace(
+                metric,
+                key=f"{metric.key}_{OTHER[average]}_{CONDITION}",
+                conventions={**metric.conventions, "average": OTHER[average]},
+                interpretation=None,
+                chance=NoChance("given with the other average"),
+            ),
+            params,
         )
-    if table.real_valid is not None and not table.real_valid.all():
-        count = int(np.count_nonzero(~table.real_valid))
-        notes.append(f"{count} of {len(table.real_valid)} real samples are not valid and are compared with no other")
-    return tuple(notes)
+        for metric, params in chosen
+        if (average := metric.conventions["average"]) in OTHER
+    ]
 
 
-def _draw(evaluation: Evaluation, path: str | Path) -> None:
-    from graphgauge.generation.figure import draw_generation
+def _in_view(at_hand: AtHand, view: Any) -> dict[str, ConditionSample]:
+    """The samples as metrics see them by condition, or in their other average."""
+    made = {need: at_hand[need] for need in at_hand if NEEDS[need].name in at_hand.made}
+    return {need: replace(sample, view=view) for need, sample in made.items()}
 
-    draw_generation(evaluation, path)
+
+def _by_condition(chosen: Sequence[Chosen], at_hand: AtHand, measured: Measured, level: float) -> Grid:
+    """A row per condition; a metric counts its own samples there."""
+    sides, samples = at_hand.sides, _in_view(at_hand, CONDITION)
+    side = sides.generated if sides.generated is not None else sides.real
+    assert side is not None
+    columns: dict[str, Any] = {
+        CONDITION: np.array(sides.labels),
+        "n": np.bincount(side.conditions, minlength=sides.groups),
+    }
+    for metric, params in chosen:
+        key = metric.key_of(**params)
+        if key not in measured.estimates:
+            continue
+        sample = next(samples[need] for need in metric.needs if need in samples)
+        estimate, name = metric(sample, **params), key.removeprefix("overall_")
+        if len(estimate.value) != sides.groups:
+            continue  # one value for all conditions together
+        unknown = np.isnan(estimate.value)
+        columns |= {name: estimate.value, f"{name}.n": np.where(unknown, 0, estimate.n)}
+        ends = NoInterval("") if unknown.all() else metric.bounds_of(sample, estimate, level)
+        if not isinstance(ends, NoInterval):
+            columns |= {f"{name}.low": ends.low, f"{name}.high": ends.high}
+    return Grid(columns)
+
+
+def _section_of(sample: ConditionSample, chosen: Sequence[Chosen], at_hand: AtHand) -> str:
+    """The section of the first metric that is computed on a sample."""
+    for metric, _ in chosen:
+        need = next(need for need in metric.needs if need in at_hand)
+        if at_hand.made.get(NEEDS[need].name) is sample:
+            return metric.section or ""
+    return ""
+
+
+def _materials(at_hand: AtHand) -> dict[str, Any]:
+    """What checks look at: all sides, the attempts, and again if diversity was measured."""
+    materials: dict[str, Any] = {"sides": at_hand.sides}
+    if "attempts" in at_hand:
+        materials["attempts"] = lambda: at_hand["attempts"]
+        materials["diversity"] = at_hand.made.get("attempts")
+    if "answers" in at_hand:
+        materials["answers"] = at_hand.made.get("answers")
+    return materials

@@ -1,68 +1,121 @@
-"""The generation figure: the main metric of each section by condition, with chance level and goal."""
+"""The figure of generators: values beside the levels of real samples, distances by statistic, and samples."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.errors import InputError
-from graphgauge.old.core.evaluation import Evaluation
-from graphgauge.old.core.figures import CHANCE, COLOURS, canvas
-from graphgauge.old.core.result import Result
+from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.figure import CHANCE, SHAPES
+from graphgauge.core.grid import Grid
+from graphgauge.core.types import AnyArray
+from graphgauge.generation.sample import Samples, Sides
 
-# The main metric of each section, and its axis label.
-_PANELS = {
-    "mean_iou": "reconstruction: IoU",
-    "validity_rate": "share of attempts that are valid",
-    "overall_uniqueness_ratio": "share of distinct samples",
-    "overall_mean_distance": "scaled distance from real samples",
-    "silhouette_score": "latent space: silhouette",
-    "overall_exact_accuracy": "classified as requested",
-}
-_AXIS = "condition"
-# The most conditions shown by name.
-_NAMED = 40
-
-
-def draw_generation(evaluation: Evaluation, path: str | Path) -> None:
-    """Draw a panel per section: its conditions with their intervals, its value, chance level and goal."""
-    shown = [evaluation[key] for key in _PANELS if key in evaluation and evaluation[key].defined]
-    if not shown:
-        raise InputError("nothing to draw: no section has a value")
-    rows, columns = -(-len(shown) // 3), min(len(shown), 3)
-    with canvas(path, width=4.6 * columns, height=3.4 * rows) as whole:
-        grid = whole.subplots(rows, columns, squeeze=False).ravel()
-        for axis, result in zip(grid, shown, strict=False):
-            _panel(axis, result)
-        for axis in grid[len(shown) :]:
-            axis.remove()
+SIZE = (12.6, 3.9)
+# Values that are shares or lie near them, in the order of the first panel.
+_SHARES = (
+    "mean_iou",
+    "validity_rate",
+    "overall_uniqueness_ratio",
+    "novelty",
+    "nearer_to_training",
+    "silhouette_score",
+    "ordinal_spearman",
+    "overall_exact_accuracy",
+)
+_DISTANCES = ("overall_mean_distance", "mmd", "degree_mmd", "clustering_mmd", "orbit_mmd", "spectral_mmd")
+# Samples in the drawing, and the cells of one at most.
+_DRAWN, _CELLS = 6, 2500
 
 
-def _panel(axis: Any, result: Result) -> None:
-    if _AXIS in result.breakdowns:
-        _conditions(axis, result)
-    axis.axhline(result.value, color=COLOURS[0], lw=1.2, label=f"all: {result.value:.3g}")
-    if result.chance:
-        level = result.chance[-1]
-        axis.axhline(level.value, ls="--", color=CHANCE, lw=1, label=level.name)
-    if result.goal is not None:
-        axis.axhline(result.goal, ls=":", color="#000000", lw=1, label=f"goal: {result.goal:.3g}")
-    axis.set_title(_PANELS[result.key], pad=20)
-    low, high = result.bounds
-    axis.set(ylim=(-0.02, 1.02) if (low, high) == (0, 1) else (0 if low == 0 else None, None))
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 0.99), ncols=3, fontsize=7, columnspacing=1)
+def drawings(sides: Sides) -> dict[str, Grid]:
+    """Some real and generated boards, if samples are boards of bits."""
+    given = {"real": sides.real, "generated": sides.generated}
+    boards = {name: found for name, side in given.items() if (found := _boards(side)) is not None}
+    if not boards:
+        return {}
+    rows = [
+        (name, place, row, column, float(board[row, column]))
+        for name, some in boards.items()
+        for place, board in enumerate(some)
+        for row, column in np.argwhere(board)
+    ]
+    shape = next(iter(boards.values())).shape[1:]
+    corner = ("", -1, shape[0], shape[1], 0.0)
+    return {"boards": Grid.of_rows(("side", "sample", "row", "column", "value"), [*rows, corner])}
 
 
-def _conditions(axis: Any, result: Result) -> None:
-    table = result.by(_AXIS)
-    values = table["value"]
-    places = np.arange(len(values))
-    if "low" in table.columns:
-        known = ~(np.isnan(table["low"]) | np.isnan(values))
-        axis.vlines(places[known], table["low"][known], table["high"][known], color=COLOURS[0], alpha=0.5)
-    axis.plot(places, values, "o", ms=4, color=COLOURS[0])
-    axis.set(xlim=(-0.6, len(values) - 0.4))
-    if len(values) <= _NAMED:
-        axis.set_xticks(places, [str(name)[:12] for name in table[_AXIS]], rotation=90, fontsize=7)
+def _boards(side: Samples | None) -> AnyArray | None:
+    """The first valid samples (n, rows, columns), with the number of each cell's first channel that is set."""
+    if side is None or not isinstance(side.items, np.ndarray) or side.items.ndim not in (3, 4) or not len(side):
+        return None
+    some = side.items[np.flatnonzero(side.kept)[:_DRAWN]]
+    if some.ndim == 4:
+        weights = np.arange(some.shape[1], 0, -1)
+        some = (some * weights[:, np.newaxis, np.newaxis]).max(axis=1)
+    return some if some[0].size <= _CELLS else None
+
+
+def draw(figure: Any, evaluations: Mapping[str, Evaluation]) -> None:
+    """The panels that there is something for, on an empty figure; of several generators the samples of the first."""
+    first = next(iter(evaluations.values()))
+    panels = [partial(_values, evaluations, keys, title) for keys, title in _found(evaluations)]
+    if "boards" in first.drawings:
+        panels.append(partial(_drawn, first.drawings["boards"]))
+    for place, panel in enumerate(panels):
+        panel(figure.add_subplot(1, len(panels), place + 1))
+
+
+def _found(evaluations: Mapping[str, Evaluation]) -> list[tuple[list[str], str]]:
+    """The keys of each panel that any evaluation has."""
+    own = [
+        ([key for key in keys if any(key in each and each[key].defined for each in evaluations.values())], title)
+        for keys, title in ((_SHARES, "values and levels"), (_DISTANCES, "distances"))
+    ]
+    kept = [(keys, title) for keys, title in own if keys]
+    every = [key for key in next(iter(evaluations.values())) if key not in (*_SHARES, *_DISTANCES)]
+    return kept or [(every, "values")]
+
+
+def _values(evaluations: Mapping[str, Evaluation], keys: list[str], title: str, axis: Any) -> None:
+    """A row per metric: value and interval of each generator, the band of a perfect one, a mark for chance."""
+    first = next(iter(evaluations.values()))
+    places = np.arange(len(keys))[::-1]
+    for key, place in zip(keys, places, strict=True):
+        for level in first[key].references if key in first else ():
+            if level.name == "perfect" and level.low is not None and level.own is None:
+                axis.plot(
+                    (level.low, level.high), (place, place), color=CHANCE, lw=7, alpha=0.35, solid_capstyle="butt"
+                )
+            elif level.kind == "chance":
+                axis.plot(level.value, place, "|", color=CHANCE, ms=10)
+    for (name, each), shape in zip(evaluations.items(), SHAPES * len(evaluations), strict=False):
+        known = [(place, each[key]) for key, place in zip(keys, places, strict=True) if key in each]
+        values = np.array([result.value for _, result in known])
+        ends = [tuple(result.interval) if result.interval else (result.value, result.value) for _, result in known]
+        away = np.abs(np.array(ends).reshape(-1, 2) - values[:, np.newaxis]).T
+        axis.errorbar(values, [place for place, _ in known], xerr=away, fmt=shape, ms=5, label=name)
+    axis.set_yticks(places, keys)
+    axis.set(title=f"{title} (grey: real samples)")
+    if len(evaluations) > 1:
+        axis.legend(fontsize=8)
+
+
+def _drawn(grid: Grid, axis: Any) -> None:
+    """Real samples in the upper row, generated ones in the lower one."""
+    sides, samples = grid["side"].tolist(), np.asarray(grid["sample"])
+    height, width = int(grid["row"][-1]), int(grid["column"][-1])
+    canvas = np.full((2 * height + 1, _DRAWN * (width + 1) - 1), np.nan)
+    for side, place in set(zip(sides[:-1], samples[:-1].tolist(), strict=True)):
+        top, left = 0 if side == "real" else height + 1, int(place) * (width + 1)
+        canvas[top : top + height, left : left + width] = 0
+    for place, side in enumerate(sides[:-1]):
+        top = 0 if side == "real" else height + 1
+        row, column = int(grid["row"][place]), int(grid["column"][place])
+        canvas[top + height - 1 - row, int(samples[place]) * (width + 1) + column] = float(grid["value"][place])
+    axis.imshow(canvas, cmap="Blues", interpolation="nearest")
+    axis.set(title="real (above) and generated samples", xticks=[], yticks=[])
+    axis.grid(visible=False)

@@ -2,54 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Ints, as_numeric, on_host
+from graphgauge.core.arrays import on_host
+from graphgauge.core.disk import read_json
 from graphgauge.core.errors import InputError
-from graphgauge.generation.graph_reading import (
-    ALL_LABELS,
-    LabelNames,
+from graphgauge.core.extras import need
+from graphgauge.core.grid import Grid
+from graphgauge.core.types import AnyArray, Ints
+from graphgauge.generation.graph_objects import (
+    OneGraph,
     Words,
-    are_matrices,
-    as_list,
-    is_graph,
-    is_graph_object,
-    is_stack,
+    is_networkx,
+    is_pyg,
     label_words,
-    read_graph,
-    read_stack,
+    listed_graphs,
+    read_matrix,
+    read_object,
+    read_types,
 )
-from graphgauge.kernels.orbits import Neighbourhoods
 
-# Maximum number of nodes of all graphs together; more would exhaust the memory.
-_MOST_NODES = 20_000_000
-# Nodes that may be stated by their number alone, and how many for each end of an edge: a short file must not ask for
+# Nodes that may be stated by their number alone, and how many for each end of an edge: a short input must not ask for
 # more memory than there is.
 _MOST_ISOLATED, _ISOLATED_PER_END = 1_000_000, 100
-# The label of nodes and edges without one.
-UNLABELLED = 0
 
 
-@dataclass(frozen=True, eq=False)
+class Neighbourhoods(NamedTuple):
+    """The neighbours of node i: around[start[i]] to around[start[i + 1] - 1], in rising order."""
+
+    start: Ints
+    around: Ints
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Graphs:
     """Graphs one after the other: graph i has nodes 0 … nodes[i] − 1 and edges[offsets[i]:offsets[i + 1]].
 
     Every edge is stored once, an undirected one with its smaller end first, and the edges of a graph are sorted.
     `node_labels` and `edge_labels` are hashes of the labels, one per node of all graphs and one per edge, if there are
-    any.
+    any; `node_names` and `edge_names` the attributes that they are from. `trailing` counts graphs from matrices of one
+    size whose last nodes have no edges, and may be padding.
 
     Examples
     --------
     >>> from graphgauge import generation
-    >>> graphs = generation.Graphs.of([[[0, 1], [1, 2]], [[0, 1]]])
-    >>> len(graphs), graphs.nodes.tolist()
-    (2, [3, 2])
+    >>> graphs = generation.Graphs.from_objects([(3, [(0, 1), (1, 2)]), (2, [(0, 1)])])
+    >>> print(graphs)
+           smallest    mean  largest
+    ────────────────────────────────
+    nodes         2  2.5000        3
+    edges         1  1.5000        2
+    2 undirected graphs
     >>> len(graphs.take([1]))
     1
     """
@@ -60,122 +69,30 @@ class Graphs:
     node_labels: Words | None = None
     edge_labels: Words | None = None
     directed: bool = False
-    # Attributes that are not labels, because they are numbers or arrays.
-    ignored: tuple[str, ...] = ()
-    # The attributes that the labels are from, if these have names.
     node_names: tuple[str, ...] | None = None
     edge_names: tuple[str, ...] | None = None
-    # How many graphs from matrices of one size end in nodes without edges, which may be padding.
-    padded: int = 0
+    trailing: int = 0
 
     @classmethod
-    def of(cls, value: Any, name: str = "graphs", labels: LabelNames = ALL_LABELS, *, padded: bool = False) -> Graphs:
-        """From a list of networkx graphs, PyG data, adjacency matrices, edge lists (E, 2), pairs (number of nodes, edge
-        list), or pairs [types of nodes (N,), types of edges (N, N)]; or from a stack (n, N, N) of adjacency matrices.
-
-        An edge list cannot contain isolated nodes: its nodes are those that occur. Attributes of networkx graphs that
-        are text, whole numbers or truth values are labels, unless `labels` names others. `padded`: the last nodes of an
-        adjacency matrix that have no edges are padding, and no nodes.
-
-        Parameters
-        ----------
-        value
-            The graphs.
-        name
-            What errors call them.
-        labels
-            The attributes that are labels of nodes and edges.
-        padded
-            Whether the last nodes without edges are padding.
-
-        Returns
-        -------
-        Graphs
-            The graphs.
-
-        Raises
-        ------
-        InputError
-            If an element is no graph; the message names it.
-        """
-        if isinstance(value, Graphs):
-            return value.labelled_by(labels, name)
-        value = as_list(value)
-        one_size = is_stack(value)
-        if one_size:
-            value = read_stack(as_numeric(value, name), name, padded=padded)
-        if not isinstance(value, Sequence) or isinstance(value, str):
-            raise InputError(
-                f"expected a list of graphs, found {_described(value)}",
-                where=name,
-                fix="Adjacency matrices have shape (n, N, N).",
-            )
-        matrices = are_matrices(value)
-        one_size = one_size or (matrices and len({item.shape for item in value}) == 1)
-        read = [
-            read_graph(graph, f"{name}[{index}]", labels, matrix=matrices, padded=padded)
-            for index, graph in enumerate(value)
-        ]
-        isolated = sum(graph.listed.max(initial=-1) < graph.nodes - 1 for graph in read) if one_size else 0
-        total = sum(graph.nodes for graph in read)
-        if total > _MOST_NODES:
-            raise InputError(f"graphs with {total:.3g} nodes together; the limit is {_MOST_NODES}", where=name)
-        shown = sum(2 * len(graph.listed) + (graph.nodes if graph.node_values else 0) for graph in read)
-        if total > max(_MOST_ISOLATED, _ISOLATED_PER_END * shown):
-            raise InputError(
-                f"graphs with {total:,} nodes, nearly all without edges", where=name, fix="Check the numbers of nodes."
-            )
-        kinds = {graph.directed for graph in read if len(graph.listed)}
-        if len(kinds) > 1:
-            raise InputError("some graphs are directed and others are not", where=name, fix="Convert them to one kind.")
-        directed = kinds == {True}
-        chosen = (
-            label_words([graph.node_values for graph in read], labels.nodes, "node", name, some=total > 0),
-            label_words(
-                [graph.edge_values for graph in read],
-                labels.edges,
-                "edge",
-                name,
-                some=any(len(graph.listed) for graph in read),
-            ),
-        )
-        require_same_labels(
-            [words is not None for words, graph in zip(chosen[0].words, read, strict=True) if graph.nodes], "node", name
-        )
-        require_same_labels(
-            [words is not None for words, graph in zip(chosen[1].words, read, strict=True) if len(graph.listed)],
-            "edge",
-            name,
-        )
-        sorted_edges = [
-            _sorted(graph.listed, words, f"{name}[{index}]", directed=directed)
-            for index, (graph, words) in enumerate(zip(read, chosen[1].words, strict=True))
-        ]
-        nodes = np.array([graph.nodes for graph in read], np.int64)
-        offsets = np.append(0, np.cumsum([len(edges) for edges, _ in sorted_edges], dtype=np.int64)).astype(np.int64)
-        edges = np.concatenate([edges for edges, _ in sorted_edges]) if read else np.empty((0, 2), np.int64)
-        others = (attribute for graph in read for attribute in graph.others)
-        return cls(
-            nodes,
-            offsets,
-            edges,
-            _joined(chosen[0].words, nodes),
-            _joined([words for _, words in sorted_edges], np.diff(offsets)),
-            directed,
-            tuple(dict.fromkeys((*chosen[0].ignored, *chosen[1].ignored, *others))),
-            chosen[0].names,
-            chosen[1].names,
-            int(isolated),
-        )
-
-    def labelled_by(self, labels: LabelNames, name: str) -> Graphs:
-        """The same graphs without the labels that are not asked for.
+    def from_objects(
+        cls,
+        graphs: Any,
+        *,
+        node_labels: Sequence[str] | None = None,
+        edge_labels: Sequence[str] | None = None,
+        where: str = "graphs",
+    ) -> Graphs:
+        """From a list of networkx graphs, PyG data, pairs (number of nodes, edges), or dictionaries as in JSON files.
 
         Parameters
         ----------
-        labels
-            The names of the labels to keep.
-        name
+        graphs
+            The graphs. A dictionary has `nodes` (how many), `edges` (pairs), and may have `node_labels`, `edge_labels`
+            and `directed`.
+        node_labels, edge_labels
+            The attributes that tell graphs of the same structure apart, such as `["atom"]`, or `["x"]` of PyG; `[]` for
+            none. What has attributes needs either.
+        where
             What errors call the graphs.
 
         Returns
@@ -186,22 +103,89 @@ class Graphs:
         Raises
         ------
         InputError
-            If the graphs have no labels of these names.
+            If an element is no graph, or has attributes of which it is not said whether they are labels.
         """
-        for kind, wanted, words, known in (
-            ("node", labels.nodes, self.node_labels, self.node_names),
-            ("edge", labels.edges, self.edge_labels, self.edge_names),
-        ):
-            if wanted and words is not None and (known is None or set(wanted) != set(known)):
-                own = "have no names" if known is None else f"are {', '.join(known)}"
-                fix = f"Ignore them with {kind}_labels=[]."
-                raise InputError(f"labels of {kind}s {own}", where=name, fix=fix)
-        found = self
-        if labels.nodes == ():
-            found = replace(found, node_labels=None, node_names=None)
-        if labels.edges == ():
-            found = replace(found, edge_labels=None, edge_names=None)
-        return found
+        names = [None if given is None else _names(given) for given in (node_labels, edge_labels)]
+        read = [
+            read_object(graph, f"{where}[{index}]", *names) for index, graph in enumerate(listed_graphs(graphs, where))
+        ]
+        of_names = [own or None for own in names]
+        return cls._joined_from(read, where, node_names=of_names[0], edge_names=of_names[1])
+
+    @classmethod
+    def from_adjacency(
+        cls, matrices: Any, *, node_types: Any = None, padded: bool = False, where: str = "graphs"
+    ) -> Graphs:
+        """From adjacency matrices of undirected graphs: a stack (n, N, N), or a list of arrays or sparse matrices.
+
+        Parameters
+        ----------
+        matrices
+            Zeros and ones. With `node_types` the types of edges from 1, 0 for none, or one-hot codes (n, N, N, types).
+        node_types
+            Types of nodes (n, N) from 0, −1 for padding, or one-hot codes, as DiGress returns them with the matrices.
+        padded
+            Whether the last nodes of a matrix that have no edges are padding, and no nodes.
+        where
+            What errors call the graphs.
+
+        Returns
+        -------
+        Graphs
+            The graphs.
+
+        Raises
+        ------
+        InputError
+            If a matrix is not symmetric, or has other entries.
+        """
+        listed = _parts(matrices, where, (3, 4))
+        if node_types is None:
+            read = [read_matrix(each, f"{where}[{place}]", padded=padded) for place, each in enumerate(listed)]
+            one_size = len({np.shape(each) for each in listed}) == 1 and not padded
+            trailing = sum(graph.listed.max(initial=-1) < graph.nodes - 1 for graph in read) if one_size else 0
+            return cls._joined_from(read, where, trailing=int(trailing))
+        types = _parts(node_types, f"{where}, node_types", (2, 3))
+        if len(types) != len(listed):
+            raise InputError(f"{len(types)} graphs have node_types, and {len(listed)} have edges", where=where)
+        pairs = enumerate(zip(types, listed, strict=True))
+        return cls._joined_from([read_types(*pair, f"{where}[{place}]") for place, pair in pairs], where)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, AnyArray]) -> Graphs:
+        """From what `arrays` returns."""
+        texts = {name: tuple(arrays[name].tolist()) for name in ("node_names", "edge_names") if name in arrays}
+        flags = {"directed": bool(arrays["directed"]), "trailing": int(arrays["trailing"])}
+        return cls(**{**arrays, **texts, **flags})
+
+    @classmethod
+    def _joined_from(cls, read: Sequence[OneGraph], where: str, trailing: int = 0, **names: Any) -> Graphs:
+        _require_few_isolated(read, where)
+        nodes = np.array([graph.nodes for graph in read], np.int64)
+        with_edges = [graph for graph in read if len(graph.listed)]
+        if len({graph.directed for graph in with_edges}) > 1:
+            raise InputError("some graphs are directed and others are not", where=where, fix=_ONE_KIND)
+        directed = any(graph.directed for graph in with_edges)
+        _require_labelled_alike([graph.node_labels is not None for graph in read if graph.nodes], "node", where)
+        _require_labelled_alike([graph.edge_labels is not None for graph in with_edges], "edge", where)
+        of_nodes = [label for graph in read for label in graph.node_labels or ()]
+        of_edges = [label for graph in read for label in graph.edge_labels or ()]
+        words = label_words(of_edges) if of_edges else None
+        owner = np.repeat(np.arange(len(read)), [len(graph.listed) for graph in read])
+        listed = np.concatenate([np.empty((0, 2), np.int64), *(graph.listed for graph in read)])
+        edges, owner, words = _distinct(listed, owner, words, where, directed=directed)
+        offsets = np.append(0, np.cumsum(np.bincount(owner, minlength=len(read)))).astype(np.int64)
+        return cls(
+            nodes,
+            offsets,
+            edges,
+            label_words(of_nodes) if of_nodes else None,
+            words,
+            directed,
+            names.get("node_names") if of_nodes else None,
+            names.get("edge_names") if of_edges else None,
+            trailing,
+        )
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -210,12 +194,31 @@ class Graphs:
         """The edges of one graph."""
         return self.edges[self.offsets[index] : self.offsets[index + 1]]
 
-    def take(self, index: NDArray[Any]) -> Graphs:
+    def __repr__(self) -> str:
+        return str(self._table)
+
+    def _repr_html_(self) -> str:
+        return self._table.to_html()
+
+    @property
+    def _table(self) -> Grid:
+        """The sizes of the graphs."""
+        if not len(self):
+            return Grid.of(graphs=[0])
+        kind = "directed" if self.directed else "undirected"
+        labels = [("nodes", self.node_labels, self.node_names), ("edges", self.edge_labels, self.edge_names)]
+        told = [f"{name} labelled{_by(names)}" for name, words, names in labels if words is not None]
+        sizes = (("nodes", self.nodes), ("edges", np.diff(self.offsets)))
+        rows = [(name, int(own.min()), float(own.mean()), int(own.max())) for name, own in sizes]
+        note = ", ".join([f"{len(self)} {kind} graphs", *told])
+        return Grid.of_rows(("", "smallest", "mean", "largest"), rows, notes=(note,))
+
+    def take(self, rows: Any) -> Graphs:
         """Some of the graphs, by a mask or by index.
 
         Parameters
         ----------
-        index
+        rows
             A mask (n,), or the numbers of graphs.
 
         Returns
@@ -223,41 +226,44 @@ class Graphs:
         Graphs
             The chosen graphs.
         """
-        places = np.arange(len(self))[on_host(index, "index")]
+        places = np.arange(len(self))[on_host(rows, "rows")]
         lengths = np.diff(self.offsets)[places]
-        chosen = _ranges(self.offsets[places], lengths)
+        of_edges = _ranges(self.offsets[places], lengths)
         of_nodes = _ranges(self.starts[places], self.nodes[places])
         return replace(
             self,
             nodes=self.nodes[places],
             offsets=np.append(0, np.cumsum(lengths)).astype(np.int64),
-            edges=self.edges[chosen],
+            edges=self.edges[of_edges],
             node_labels=None if self.node_labels is None else self.node_labels[of_nodes],
-            edge_labels=None if self.edge_labels is None else self.edge_labels[chosen],
+            edge_labels=None if self.edge_labels is None else self.edge_labels[of_edges],
         )
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arguments of `Graphs(**arrays)`.
+    def joined(self, other: Graphs) -> Graphs:
+        """These graphs and then the other ones, of the same kind."""
+        require_alike((self, other))
+        labels = {
+            name: None if not parts else np.concatenate(parts)
+            for name in ("node_labels", "edge_labels")
+            for parts in [[own for own in (getattr(self, name), getattr(other, name)) if own is not None]]
+        }
+        return Graphs(
+            np.concatenate([self.nodes, other.nodes]),
+            np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
+            np.concatenate([self.edges, other.edges]),
+            directed=self.directed or other.directed,
+            node_names=self.node_names or other.node_names,
+            edge_names=self.edge_names or other.edge_names,
+            trailing=self.trailing + other.trailing,
+            **labels,
+        )
 
-        Returns
-        -------
-        dict[str, NDArray[Any]]
-            The arrays by the names of the arguments.
-        """
-        arrays: dict[str, NDArray[Any]] = {"nodes": self.nodes, "offsets": self.offsets, "edges": self.edges}
-        if self.node_labels is not None:
-            arrays["node_labels"] = self.node_labels
-        if self.edge_labels is not None:
-            arrays["edge_labels"] = self.edge_labels
-        for name in ("node_names", "edge_names"):
-            if getattr(self, name) is not None:
-                arrays[name] = np.array(getattr(self, name))
-        return arrays | ({"directed": np.array(True)} if self.directed else {})
-
-    @property
-    def labelled(self) -> tuple[bool, bool]:
-        """Whether nodes and edges have labels."""
-        return self.node_labels is not None, self.edge_labels is not None
+    def arrays(self) -> dict[str, AnyArray]:
+        """The arrays that `from_arrays` takes, by name."""
+        names = ("nodes", "offsets", "edges", "node_labels", "edge_labels", "node_names", "edge_names")
+        known = {name: getattr(self, name) for name in names}
+        arrays = {name: np.asarray(own) for name, own in known.items() if own is not None}
+        return arrays | {"directed": np.array(self.directed), "trailing": np.array(self.trailing)}
 
     @cached_property
     def starts(self) -> Ints:
@@ -282,8 +288,10 @@ class Graphs:
 
     @cached_property
     def neighbourhoods(self) -> Neighbourhoods:
-        """Neighbours, for triangles and orbits."""
-        return Neighbourhoods.of(self.ends, int(self.nodes.sum()))
+        """Neighbours in the underlying undirected graphs, for triangles and orbits."""
+        order = np.lexsort((self.ends[:, 1], self.ends[:, 0]))
+        start = np.append(0, np.cumsum(self.degrees)).astype(np.int64)
+        return Neighbourhoods(start, np.ascontiguousarray(self.ends[order, 1]))
 
     @cached_property
     def degrees(self) -> Ints:
@@ -291,55 +299,129 @@ class Graphs:
         return np.bincount(self.ends[:, 0], minlength=int(self.nodes.sum()))
 
 
-def _described(value: Any) -> str:
-    return f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else type(value).__name__
+def read_graphs(
+    path: str | Path, *, node_labels: Sequence[str] | None = None, edge_labels: Sequence[str] | None = None
+) -> Graphs:
+    """The graphs of a file: .json, a list of {"nodes": number, "edges": pairs}; .g6 or .s6, one per line.
+
+    Parameters
+    ----------
+    path
+        The file.
+    node_labels, edge_labels
+        As in `Graphs.from_objects`.
+
+    Returns
+    -------
+    Graphs
+        The graphs.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    place = Path(path)
+    ending = place.suffix.lower()
+    if ending == ".json":
+        content = read_json(place)
+        if not isinstance(content, list):
+            raise InputError(
+                "not a JSON list of graphs", where=str(path), fix='Each is {"nodes": 3, "edges": [[0, 1]]}.'
+            )
+    elif ending in (".g6", ".s6"):
+        networkx = need("networkx", "graph6 files")
+        read = networkx.read_graph6 if ending == ".g6" else networkx.read_sparse6
+        try:
+            content = read(place)
+        except FileNotFoundError:
+            raise InputError("no such file", where=str(path)) from None
+        except (networkx.NetworkXException, ValueError, IndexError) as error:
+            fix = "Write one graph per line."
+            raise InputError(f"cannot be read ({error!s:.100})", where=str(path), fix=fix) from None
+        content = content if isinstance(content, list) else [content]
+    else:
+        raise InputError(
+            f"{ending or 'no ending'} is no ending of graphs", where=str(path), fix="Write .json, .g6 or .s6."
+        )
+    return Graphs.from_objects(content, node_labels=node_labels, edge_labels=edge_labels, where=str(path))
 
 
-def rows_of(samples: Any, rows: Any) -> Any:
-    """Some of the samples, by index or mask: graphs, or an array."""
-    return samples.take(rows) if isinstance(samples, Graphs) else samples[rows]
+def are_graph_objects(value: Any) -> bool:
+    """Whether this is a list of objects that can be nothing but graphs: of networkx or PyG."""
+    listed = value if isinstance(value, list | tuple) else ()
+    return hasattr(value, "to_data_list") or any(is_networkx(each) or is_pyg(each) for each in listed[:1])
 
 
-def concatenated(first: Any, second: Any) -> Any:
-    """Samples of the first collection and then those of the second: both graphs, or both arrays; either may be None."""
-    if first is None or second is None:
-        return second if first is None else first
-    if not isinstance(first, Graphs):
-        return np.concatenate([first, second])
-    return Graphs(
-        np.concatenate([first.nodes, second.nodes]),
-        np.concatenate([first.offsets, first.offsets[-1] + second.offsets[1:]]),
-        np.concatenate([first.edges, second.edges]),
-        _joined([first.node_labels, second.node_labels], np.array([first.nodes.sum(), second.nodes.sum()])),
-        _joined([first.edge_labels, second.edge_labels], np.array([len(first.edges), len(second.edges)])),
-        first.directed or second.directed,
-        tuple(dict.fromkeys((*first.ignored, *second.ignored))),
-        first.node_names or second.node_names,
-        first.edge_names or second.edge_names,
-        first.padded + second.padded,
-    )
+def require_alike(collections: Iterable[Graphs], where: str = "graphs") -> None:
+    """Refuse to compare directed graphs with others, labelled ones with others, and labels of different attributes."""
+    known = [graphs for graphs in collections if len(graphs)]
+    if len({graphs.directed for graphs in known if len(graphs.edges)}) > 1:
+        raise InputError("some graphs are directed and others are not", where=where, fix=_ONE_KIND)
+    _require_labelled_alike([graphs.node_labels is not None for graphs in known if graphs.nodes.any()], "node", where)
+    _require_labelled_alike([graphs.edge_labels is not None for graphs in known if len(graphs.edges)], "edge", where)
+    for kind, names in (
+        ("node", {graphs.node_names for graphs in known if graphs.node_names}),
+        ("edge", {graphs.edge_names for graphs in known if graphs.edge_names}),
+    ):
+        if len(names) > 1:
+            texts = " and by ".join(", ".join(own) for own in sorted(names))
+            fix = f"Name the same attributes with {kind}_labels=."
+            raise InputError(f"{kind}s are labelled by {texts}", where=where, fix=fix)
 
 
-def require_same_labels(labelled: Iterable[bool], kind: str, where: str) -> None:
+_ONE_KIND = "Convert them to one kind. PyG data that list each edge once are read as directed: use to_undirected."
+
+
+def _require_labelled_alike(labelled: Sequence[bool], kind: str, where: str) -> None:
     """Refuse to compare graphs with and without labels, which would all differ."""
     if len(set(labelled)) > 1:
-        raise InputError(
-            f"some graphs have labelled {kind}s and others do not",
-            where=where,
-            fix=f"Label all of them, or ignore the labels with {kind}_labels=[] (on the command line, "
-            f'--{kind}-labels ""). '
-            f"Floats are labels only if {kind}_labels names them.",
-        )
+        fix = f"Label all of them, or ignore the labels with {kind}_labels=[]."
+        raise InputError(f"some graphs have labelled {kind}s and others do not", where=where, fix=fix)
 
 
-def _joined(parts: Sequence[Words | None], sizes: Ints) -> Words | None:
-    if all(part is None for part in parts):
-        return None
-    filled = [
-        np.full(int(size), UNLABELLED, np.uint64) if part is None else part
-        for part, size in zip(parts, sizes, strict=True)
-    ]
-    return np.concatenate(filled).astype(np.uint64)
+def _require_few_isolated(read: Sequence[OneGraph], where: str) -> None:
+    total = sum(graph.nodes for graph in read)
+    shown = sum(2 * len(graph.listed) + len(graph.node_labels or ()) for graph in read)
+    if total > max(_MOST_ISOLATED, _ISOLATED_PER_END * shown):
+        fix = "Check the numbers of nodes."
+        raise InputError(f"graphs with {total:,} nodes, nearly all without edges", where=where, fix=fix)
+
+
+def _by(names: tuple[str, ...] | None) -> str:
+    return "" if names is None else f" by {', '.join(names)}"
+
+
+def _names(given: Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(sorted(map(str, given)))
+
+
+def _parts(value: Any, where: str, axes: tuple[int, ...]) -> list[Any]:
+    """The parts of a stack, or of a list."""
+    dimensions = getattr(value, "ndim", None)
+    if not isinstance(value, list | tuple) and dimensions not in axes:
+        found = type(value).__name__ if dimensions is None else f"an array of shape {tuple(value.shape)}"
+        raise InputError(f"found {found}", where=where, fix="Adjacency matrices have shape (n, N, N).")
+    return list(on_host(value, where))
+
+
+def _distinct(
+    edges: Ints, owner: Ints, words: Words | None, where: str, *, directed: bool
+) -> tuple[Ints, Ints, Words | None]:
+    """The edges of each graph, sorted and each once, with their graph and their labels."""
+    edges = edges if directed else np.sort(edges, axis=1)
+    order = np.lexsort((edges[:, 1], edges[:, 0], owner))
+    edges, owner, words = edges[order], owner[order], None if words is None else words[order]
+    same = (edges[1:] == edges[:-1]).all(axis=1) & (owner[1:] == owner[:-1])
+    if words is not None:
+        unlike = np.flatnonzero(same & (words[1:] != words[:-1]))
+        if unlike.size:
+            source, target = edges[unlike[0]].tolist()
+            fix = "Label both directions alike, or ignore the labels with edge_labels=[]."
+            own = f"{where}[{owner[unlike[0]]}]"
+            raise InputError(f"the edge between {source} and {target} has two labels", where=own, fix=fix)
+    kept = np.append(True, ~same) if len(edges) else np.empty(0, bool)
+    return edges[kept], owner[kept], None if words is None else words[kept]
 
 
 def _ranges(starts: Ints, lengths: Ints) -> Ints:
@@ -348,71 +430,13 @@ def _ranges(starts: Ints, lengths: Ints) -> Ints:
     return np.asarray(np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths), np.int64)
 
 
-def is_graphs(value: Any) -> bool:
-    """Whether this is a list of graphs rather than an array of samples."""
-    if isinstance(value, Graphs):
-        return True
-    value = as_list(value)
-    if not isinstance(value, list | tuple) or not value:
-        return False
-    if all(map(is_graph, value)) or any(map(is_graph_object, value)):
-        return True
-    # Square arrays of one size may be samples of bits.
-    return are_matrices(value) and (len({item.shape for item in value}) > 1 or hasattr(value[0], "toarray"))
+def rows_of(items: Any, rows: Any) -> Any:
+    """Some of the samples, by index or mask: graphs, molecules, or the rows of an array."""
+    return items.take(rows) if hasattr(items, "joined") else items[rows]
 
 
-def require_alike(collections: Iterable[Graphs], where: str = "graphs") -> None:
-    """Refuse to compare directed graphs with others, labelled ones with others, and labels of different attributes."""
-    given = [graphs for graphs in collections if len(graphs)]
-    if len({graphs.directed for graphs in given if len(graphs.edges)}) > 1:
-        raise InputError(
-            "some graphs are directed and others are not",
-            where=where,
-            fix="Convert them to one kind. PyG data that list each edge once are read as directed: use to_undirected.",
-        )
-    require_same_labels((graphs.labelled[0] for graphs in given if graphs.nodes.any()), "node", where)
-    require_same_labels((graphs.labelled[1] for graphs in given if len(graphs.edges)), "edge", where)
-    for kind, names in (
-        ("node", {graphs.node_names for graphs in given if graphs.node_names}),
-        ("edge", {graphs.edge_names for graphs in given if graphs.edge_names}),
-    ):
-        if len(names) > 1:
-            texts = " and by ".join(", ".join(own) for own in sorted(names))
-            raise InputError(
-                f"{kind}s are labelled by {texts}",
-                where=where,
-                fix=f"Name the attributes of the labels with {kind}_labels=.",
-            )
-
-
-def _sorted(edges: Ints, words: Words | None, where: str, *, directed: bool) -> tuple[Ints, Words | None]:
-    """Distinct sorted edges with their labels."""
-    if not directed:
-        edges = np.sort(edges, axis=1)
-    first, same = _distinct(edges)
-    if words is None:
-        return edges[first], None
-    if len(first) < len(edges) and (words != words[first][same]).any():
-        source, target = edges[np.flatnonzero(words != words[first][same])[0]].tolist()
-        raise InputError(
-            f"the edge between {source} and {target} has two labels",
-            where=where,
-            fix="Label both directions alike, or ignore the labels with edge_labels=[].",
-        )
-    return edges[first], words[first]
-
-
-def _distinct(edges: Ints) -> tuple[Ints, Ints]:
-    """The first place of each edge, in the order of the edges, and the edge of each place."""
-    low, span = int(edges.min(initial=0)), int(np.ptp(edges)) + 1 if len(edges) else 1
-    if span > _LARGEST_SPAN:
-        _, first, same = np.unique(edges, axis=0, return_index=True, return_inverse=True)
-    else:
-        # As one number each, which is many times as fast as by rows.
-        keys = (edges[:, 0] - low) * span + (edges[:, 1] - low)
-        _, first, same = np.unique(keys, return_index=True, return_inverse=True)
-    return np.asarray(first), np.asarray(same).ravel()
-
-
-# Numbers of nodes up to this have a product in 64 bits.
-_LARGEST_SPAN = 1 << 31
+def concatenated(first: Any, second: Any) -> Any:
+    """Samples of the first collection and then those of the second, of one kind; either may be None."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first.joined(second) if hasattr(first, "joined") else np.concatenate([first, second])

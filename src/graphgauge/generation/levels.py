@@ -1,7 +1,7 @@
 """The levels next to a value: what reference generators score on the same data, at the run's own sizes.
 
 - `perfect`: real samples in place of the generated ones
-- `memoriser`: copies of training samples; `near_copy`: training samples with one bit or one edge moved
+- `memoriser`: training samples, drawn with replacement; `near_copy`: the same with one bit or one edge moved
 - `chance`: samples without structure (each coordinate drawn separately, graphs with random edges), or none that fit
 
 Each level has a band that contains 95 % of the values of its generator. If the real samples are too few to supply
@@ -10,49 +10,63 @@ as many fresh ones as were generated, both sides are made smaller, and the run i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.options import whole_number
-from graphgauge.generation.graphs import Graphs, rows_of
+from graphgauge.core.result import Kind, Reference
+from graphgauge.core.types import Floats, Ints
+from graphgauge.generation.graphs import rows_of
 from graphgauge.generation.two_sample import Score, unbiased
-from graphgauge.old.core.metric import Baseline, Ideal, Level
-from graphgauge.old.stats.intervals import tail
+from graphgauge.stats.intervals import tail
 
 BAND = 0.95
 # The smallest and the largest of 39 exchangeable values enclose 95 % of a further one.
 SPLITS = 39
 # Points of a reference that are compared with each other at most.
 MOST = 1000
-# The order in tables; the last level is the one shown.
-KINDS: dict[str, type[Level]] = {"near_copy": Baseline, "memoriser": Baseline, "chance": Level, "perfect": Ideal}
+# Levels of generators that hand out training samples, with or without a change.
+COPIES = ("near_copy", "memoriser")
+# In the order of tables.
+KINDS: dict[str, Kind] = {"near_copy": "baseline", "memoriser": "baseline", "chance": "chance", "perfect": "ideal"}
 
 
 @dataclass(frozen=True)
 class Draws:
-    """The numbers of draws for null distributions without a closed form."""
+    """How often distributions without a closed form are drawn from: permutations, resamples, reference generators."""
 
     seed: int = 0
-    resamples: int = 1000
-    permutations: int = 999
+    draws: int = 999
 
     def __post_init__(self) -> None:
         whole_number("seed", self.seed)
+        whole_number("draws", self.draws, 1)
 
     def generator(self, *key: int) -> np.random.Generator:
         """A separate random stream for each purpose, so that values do not depend on the requested metrics."""
         return np.random.default_rng([self.seed, *key])
 
 
-def named(levels: Mapping[str, Level | None]) -> dict[str, float]:
+def level(
+    name: str,
+    value: float,
+    low: float | None = None,
+    high: float | None = None,
+    own: float | None = None,
+    note: str | None = None,
+) -> Reference:
+    """The level of a reference generator."""
+    return Reference(name, value, KINDS[name], low, high, own, note)
+
+
+def named(levels: Mapping[str, Reference | None]) -> tuple[Reference, ...]:
     """The levels that have a value, in the order of tables."""
-    found = {name: levels.get(name) for name in KINDS}
-    return {name: level for name, level in found.items() if level is not None and level == level}
+    known = (levels.get(name) for name in KINDS)
+    return tuple(each for each in known if each is not None and each.value == each.value)
 
 
 def band(draws: Floats) -> tuple[float, float]:
@@ -62,76 +76,22 @@ def band(draws: Floats) -> tuple[float, float]:
     return float(ordered[outside - 1]), float(ordered[-outside])
 
 
-def simulated(name: str, draws: Floats, *, own: float | None = None, note: str | None = None) -> Level | None:
+def simulated(name: str, draws: Floats, *, own: float | None = None, note: str | None = None) -> Reference | None:
     """A level from its draws; None without any."""
     draws = draws[~np.isnan(draws)]
-    if not len(draws):
+    return level(name, float(draws.mean()), *band(draws), own, note) if len(draws) else None
+
+
+def predicted(name: str, draws: Floats, *, own: float | None = None, note: str | None = None) -> Reference | None:
+    """A level from draws (3, draws) for the lower end of its band, its middle and the upper end; None without any."""
+    draws = draws[:, ~np.isnan(draws).any(0)]
+    if not draws.size:
         return None
-    low, high = band(draws)
-    return KINDS[name](float(draws.mean()), low, high, own, note)
+    (low, _), (_, high) = band(draws[0]), band(draws[2])
+    return level(name, float(draws[1].mean()), low, high, own, note)
 
 
-# ------------------------------------------------------------------------------------------- two samples, by kernels
-
-
-def redrawn(
-    gram: Floats, n: int, m: int, score: Score, *, draws: int, generator: np.random.Generator, held_out: int
-) -> Floats:
-    """Scores of n and m items, drawn with replacement from the first `held_out`, and from all, of those with kernel
-    values `gram`.
-
-    Two draws of one item count as two items at its mean distance from the others; only a draw and itself are equal.
-    Otherwise copies would widen the distribution of a narrow kernel, and shift that of a biased estimate.
-    """
-    size = len(gram)
-    gram, equal = apart(gram)
-    first, second = (
-        generator.multinomial(count, (np.arange(size) < among) / among, draws).astype(float)
-        for count, among in ((n, held_out), (m, size))
-    )
-    with_first, with_second = first @ gram, second @ gram
-    values = score(
-        np.einsum("di,di->d", with_first, first) + first @ equal,
-        np.einsum("di,di->d", with_second, second) + second @ equal,
-        np.einsum("di,di->d", with_first, second),
-        n,
-        m,
-    )
-    return _possible(values, score)
-
-
-def _possible(values: Any, score: Score) -> Floats:
-    """Biased discrepancies and energy distances are not negative; moving copies apart can make them so."""
-    return np.asarray(values if score is unbiased else np.maximum(values, 0.0))
-
-
-def apart(gram: Floats) -> tuple[Floats, Floats]:
-    """Kernel values with those of copies replaced by the item's mean, and what an item and itself have more."""
-    equal, gram = np.diagonal(gram).copy(), gram.copy()
-    mean = (gram.sum(1) - equal) / max(len(gram) - 1, 1)
-    np.fill_diagonal(gram, mean)
-    return gram, equal - mean
-
-
-def pair_means(distances: Floats, m: int, n: int | None, draws: int, generator: np.random.Generator) -> Floats:
-    """Mean distances within m further samples of the distribution that those with `distances` are n samples of.
-
-    Both samples are drawn again, because the mean of the n varies as well; without n, it is fixed. The spread of n
-    samples is uncertain itself: each draw has one of its posterior, so that the band is as wide as Student's.
-    """
-    between, equal = apart(distances)
-    shares = np.full(len(distances), 1 / len(distances))
-
-    def means(size: int) -> Floats:
-        counts = generator.multinomial(size, shares, draws).astype(float)
-        pairs = np.einsum("di,di->d", counts @ between, counts) + counts @ equal
-        return np.asarray(pairs / (size * (size - 1)))
-
-    if n is None:
-        return means(m)
-    centre = distances.sum() / (len(distances) * (len(distances) - 1))
-    away = means(m) - means(n)
-    return np.asarray(centre + away * np.sqrt(n / generator.chisquare(n - 1, draws)))
+# --------------------------------------------------------------------------------------------- two samples, by kernels
 
 
 def kernel_levels(
@@ -145,10 +105,12 @@ def kernel_levels(
     draws: int,
     generator: np.random.Generator,
     fresh: Any = None,
+    train: int = 0,
 ) -> dict[str, Floats]:
     """Draws of each level of a discrepancy: two draws from the real items, and draws from each pool against them.
 
-    `fresh` are the real items and further ones that a perfect generator generates as well.
+    `fresh` are the real items and further ones that a perfect generator generates as well. Pools of copies are of some
+    of `train` training samples, of which a memoriser draws the same one now and then.
     """
     every = real if fresh is None else fresh
     further = _some(every[len(real) :], MOST, generator)
@@ -162,11 +124,77 @@ def kernel_levels(
             continue
         pool = _some(pool, MOST, generator)
         inside, across = kernel(pool, pool), kernel(real, pool)
-        counts = generator.multinomial(m, np.full(len(pool), 1 / len(pool)), draws).astype(float)
-        inside, equal = apart(inside)
-        second = np.einsum("di,di->d", counts @ inside, counts) + counts @ equal
+        counts = _drawn(generator, m, len(pool), draws)
+        second = _sums(counts, *apart(inside, len(pool) / train if train and name in COPIES else 0.0))
         found[name] = _possible(score(within.sum(), second, counts @ across.sum(0), len(real), m), score)
     return found
+
+
+def redrawn(
+    gram: Floats, n: int, m: int, score: Score, *, draws: int, generator: np.random.Generator, held_out: int
+) -> Floats:
+    """Scores of n and m items, drawn with replacement from the first `held_out`, and from all, of those with kernel
+    values `gram`.
+
+    Two draws of one item count as two items at its mean distance from the others; only a draw and itself are equal.
+    Otherwise copies would widen the distribution of a narrow kernel, and shift that of a biased estimate.
+    """
+    size = len(gram)
+    gram, equal = apart(gram)
+    shares = (np.arange(size) < held_out) / held_out
+    first = generator.multinomial(n, shares, draws).astype(float)
+    second = _drawn(generator, m, size, draws)
+    across = np.einsum("di,di->d", first @ gram, second)
+    values = score(_sums(first, gram, equal), _sums(second, gram, equal), across, n, m)
+    return _possible(values, score)
+
+
+def apart(gram: Floats, same: float = 0.0) -> tuple[Floats, Floats]:
+    """Kernel values with those of two draws of an item as its mean, and what a draw and itself have more.
+
+    `same` is the share of such pairs that are equal after all: of copies from a pool of k of n training samples, k/n.
+    """
+    equal, gram = np.diagonal(gram).copy(), gram.copy()
+    mean = (gram.sum(1) - equal) / max(len(gram) - 1, 1)
+    twice = same * equal + (1 - same) * mean
+    np.fill_diagonal(gram, twice)
+    return gram, equal - twice
+
+
+def pair_means(
+    distances: Floats, m: int, n: int | None, draws: int, generator: np.random.Generator, *, same: float = 0.0
+) -> Floats:
+    """Mean distances within m further samples of the distribution that those with `distances` are n samples of.
+
+    Both samples are drawn again, because the mean of the n varies as well; without n, it is fixed. The spread of n
+    samples is uncertain itself: each draw has one of its posterior, so that the band is as wide as Student's. `same` is
+    that of `apart`.
+    """
+    between, equal = apart(distances, same)
+
+    def means(size: int) -> Floats:
+        return _sums(_drawn(generator, size, len(distances), draws), between, equal) / (size * (size - 1))
+
+    if n is None:
+        return means(m)
+    centre = distances.sum() / (len(distances) * (len(distances) - 1))
+    away = means(m) - means(n)
+    return np.asarray(centre + away * np.sqrt(n / generator.chisquare(n - 1, draws)))
+
+
+def _drawn(generator: np.random.Generator, count: int, size: int, draws: int) -> Floats:
+    """How often each of `size` items is among `count` drawn with replacement, (draws, size)."""
+    return generator.multinomial(count, np.full(size, 1 / size), draws).astype(float)
+
+
+def _sums(counts: Floats, between: Floats, equal: Floats) -> Floats:
+    """Sums of kernel values over ordered pairs of drawn items, each with itself included."""
+    return np.asarray(np.einsum("di,di->d", counts @ between, counts) + counts @ equal)
+
+
+def _possible(values: Any, score: Score) -> Floats:
+    """Biased discrepancies and energy distances are not negative; moving copies apart can make them so."""
+    return np.asarray(values if score is unbiased else np.maximum(values, 0.0))
 
 
 def _some(items: Any, most: int, generator: np.random.Generator) -> Any:
@@ -191,10 +219,20 @@ def splits(held_out: int, n: int, kept: int, fresh: int, generator: np.random.Ge
     return [(rest[rest < held_out][:kept], order[:fresh]) for rest, order in zip(others, orders, strict=True)]
 
 
-def note_of_sizes(kept: list[int], fresh: list[int], conditions: int) -> str:
+def wider(draws: Floats, centre: Any, n: Any, m: Any, drawn: Any) -> Floats:
+    """Values of m fresh samples around that of n real ones, from those of `drawn` real ones without replacement.
+
+    `centre` is the value of all real ones, which is the mean over all subsets. Subsets of one sample vary less than
+    independent samples do: by 1/drawn − 1/n instead of 1/m + 1/n.
+    """
+    factor = np.sqrt((1 / m + 1 / n) / (1 / drawn - 1 / n))
+    return np.asarray(centre + (draws - centre) * factor)
+
+
+def note_of_sizes(kept: Sequence[int], fresh: Sequence[int], conditions: int) -> str:
     """How many samples the levels were simulated with."""
 
-    def range_of(counts: list[int]) -> str:
+    def range_of(counts: Sequence[int]) -> str:
         return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 
     each = "" if conditions == 1 else " per condition"
@@ -204,7 +242,7 @@ def note_of_sizes(kept: list[int], fresh: list[int], conditions: int) -> str:
     )
 
 
-# ------------------------------------------------------------------------------------------------------- one sample
+# ---------------------------------------------------------------------------------------------------- shares of samples
 
 
 def share_draws(
@@ -216,9 +254,8 @@ def share_draws(
     """
     up = 0.5 if prior is None else prior
     successes, n, m = (np.asarray(value, dtype=float) for value in (successes, n, m))
-    rate = generator.beta(
-        successes + up, n - successes + 1 - up, (draws, *np.broadcast_shapes(successes.shape, m.shape))
-    )
+    shape = (draws, *np.broadcast_shapes(successes.shape, m.shape))
+    rate = generator.beta(successes + up, n - successes + 1 - up, shape)
     counts = generator.binomial(m.astype(np.int64), rate)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(counts / m)
@@ -239,90 +276,3 @@ def answer_draws(confusion: Ints, counts: Ints, *, draws: int, generator: np.ran
             rates = generator.dirichlet(confusion[code] + prior[code], draws)
             answers[:, code] = generator.multinomial(int(counts[code]), rates)
     return drawn
-
-
-def predicted(name: str, draws: Floats, *, own: float | None = None, note: str | None = None) -> Level | None:
-    """A level from draws (3, draws) for the lower end of its band, its middle and the upper end; None without any."""
-    draws = draws[:, ~np.isnan(draws).any(0)]
-    if not draws.size:
-        return None
-    (low, _), (_, high) = band(draws[0]), band(draws[2])
-    return KINDS[name](float(draws[1].mean()), low, high, own, note)
-
-
-def wider(draws: Floats, centre: Any, n: Any, m: Any, drawn: Any) -> Floats:
-    """Values of m fresh samples around that of n real ones, from those of `drawn` real ones without replacement.
-
-    `centre` is the value of all real ones, which is the mean over all subsets. Subsets of one sample vary less than
-    independent samples do: by 1/drawn − 1/n instead of 1/m + 1/n.
-    """
-    factor = np.sqrt((1 / m + 1 / n) / (1 / drawn - 1 / n))
-    return np.asarray(centre + (draws - centre) * factor)
-
-
-# --------------------------------------------------------------------------------------------- reference generators
-
-
-def near_copies(samples: Any, generator: np.random.Generator) -> Any:
-    """Each sample with one set bit moved, or one edge."""
-    return _moved_edges(samples, generator) if isinstance(samples, Graphs) else _moved_bits(samples, generator)
-
-
-def unstructured(samples: Any, count: int, generator: np.random.Generator) -> Any:
-    """Samples whose coordinates are drawn separately, or random graphs with the nodes and edges of real ones."""
-    if isinstance(samples, Graphs):
-        chosen = samples.take(generator.integers(0, len(samples), count))
-        return Graphs.of(
-            [(int(nodes), _random_edges(int(nodes), len(chosen[i]), generator)) for i, nodes in enumerate(chosen.nodes)]
-        )
-    rows = generator.integers(0, len(samples), (count, samples.shape[1]))
-    return samples[rows, np.arange(samples.shape[1])]
-
-
-def _moved_bits(samples: Any, generator: np.random.Generator) -> Any:
-    bits = np.array(samples, copy=True).reshape(len(samples), int(np.prod(np.shape(samples)[1:])))
-    if not bits.size:
-        return bits.reshape(np.shape(samples))
-    mask = bits != 0
-    weight = generator.random(bits.shape)
-    off, on = np.where(mask, weight, -1).argmax(1), np.where(mask, -1, weight).argmax(1)
-    rows = np.flatnonzero(mask.any(1) & ~mask.all(1))
-    bits[rows, off[rows]], bits[rows, on[rows]] = 0, 1
-    return bits.reshape(np.shape(samples))
-
-
-def _moved_edges(graphs: Graphs, generator: np.random.Generator) -> Graphs:
-    """A moved edge keeps its label. Graphs without edges and complete ones are unchanged."""
-    counts, nodes = np.diff(graphs.offsets), graphs.nodes
-    movable = np.flatnonzero((counts > 0) & (counts < nodes * (nodes - 1) // 2))
-    edges = graphs.edges.copy()
-    width = int(nodes.max(initial=1))
-
-    def keys(owner: Ints, pairs: Ints) -> Ints:
-        return np.asarray((owner * width + pairs[:, 0]) * width + pairs[:, 1])
-
-    owner = np.repeat(np.arange(len(graphs)), counts)
-    known = keys(owner, edges)  # sorted, as edges are
-    moved = graphs.offsets[movable] + generator.integers(0, counts[movable])
-    waiting = np.arange(len(movable))
-    while len(waiting):
-        size = nodes[movable[waiting]]
-        first = generator.integers(0, size)
-        second = (first + generator.integers(1, size)) % size
-        pairs = np.sort(np.stack([first, second], axis=1), axis=1)
-        wanted = keys(movable[waiting], pairs)
-        free = known[np.minimum(np.searchsorted(known, wanted), len(known) - 1)] != wanted
-        edges[moved[waiting[free]]] = pairs[free]
-        waiting = waiting[~free]
-    order = np.argsort(keys(owner, edges), kind="stable")
-    labels = None if graphs.edge_labels is None else graphs.edge_labels[order]
-    return replace(graphs, edges=edges[order], edge_labels=labels)
-
-
-def _random_edges(nodes: int, count: int, generator: np.random.Generator) -> Ints:
-    possible = nodes * (nodes - 1) // 2
-    pair = generator.choice(possible, min(count, possible), replace=False)
-    # Pairs are numbered row by row of the upper triangle, whose rows start here.
-    start = np.append(0, np.cumsum(np.arange(nodes - 1, 0, -1)))
-    low = np.searchsorted(start, pair, side="right") - 1
-    return np.stack([low, pair - start[low] + low + 1], axis=1).astype(np.int64)

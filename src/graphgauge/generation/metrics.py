@@ -1,4 +1,4 @@
-"""The generation metrics: importing the sections registers what is in them."""
+"""The metrics of the family, which its sections declare."""
 
 from graphgauge.generation import sections
 

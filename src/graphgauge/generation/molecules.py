@@ -1,51 +1,64 @@
-"""Molecules as samples, read from SMILES by RDKit (`pip install 'graphgauge[molecules]'`)."""
+"""Molecules as samples, read from SMILES by RDKit (`pip install 'graphgauge[molecules]'`).
+
+Two molecules are equal if their canonical SMILES are: stereochemistry, isotopes, charges and radicals tell them apart,
+and so do tautomers, as in MOSES (Polykovskiy et al. 2020), whose metrics are at the end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats
+from graphgauge.core.arrays import text_array
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.generation.evaluate import evaluate
-from graphgauge.generation.inputs import Bits
-from graphgauge.generation.levels import SPLITS, simulated, split_sizes, splits
-from graphgauge.old.core.evaluation import Evaluation
-from graphgauge.old.core.metric import Level
+from graphgauge.core.grid import Grid
+from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.generation.distances import Words, bit_distances, packed
+from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.levels import SPLITS, split_sizes, splits
+from graphgauge.io.text import read_lines
 
 # Morgan fingerprints as in MOSES: radius 2, 1,024 bits.
 _RADIUS, _WIDTH = 2, 1024
-_DESCRIPTORS = ("weight", "logp", "qed", "tpsa", "rings", "heavy_atoms")
+# Rows of a matrix of similarities that is in memory.
+_ROWS = 1000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Molecules:
     """Molecules in the order of their SMILES; those that RDKit cannot read or sanitise are not valid.
 
-    `smiles` are canonical, None for those that are not valid. `graphs` are labelled with atoms and bonds.
+    `smiles` are canonical, empty for those that are not valid. `words` are their fingerprints as packed bits, which are
+    compared by Tanimoto similarity and are no latent space.
+
+    Examples
+    --------
+    >>> from graphgauge import generation
+    >>> molecules = generation.Molecules.from_smiles(["OCC", "CCO", "C(C"])
+    >>> molecules.smiles, molecules.valid.tolist()
+    (('CCO', 'CCO', ''), [True, True, False])
     """
 
-    smiles: tuple[str | None, ...]
-    valid: Bits
-    graphs: list[dict[str, Any]]
-    statistics: dict[str, Floats]
-    fingerprints: Floats
-    scaffolds: tuple[str | None, ...]
+    smiles: tuple[str, ...]
+    words: Words
+    # RDKit's molecules, None for those that are not valid; read again from the canonical SMILES if they are not given.
+    read: tuple[Any, ...] | None = None
 
     @classmethod
-    def of(cls, smiles: Sequence[str], name: str = "smiles") -> Molecules:
+    def from_smiles(cls, smiles: Sequence[str], *, where: str = "smiles") -> Molecules:
         """Read molecules from SMILES with RDKit.
 
         Parameters
         ----------
         smiles
             A list of SMILES.
-        name
+        where
             What errors call it.
 
         Returns
@@ -56,194 +69,208 @@ class Molecules:
         Raises
         ------
         InputError
-            If it is no list of strings.
+            If it is no list of texts.
         MissingExtraError
             If RDKit is not installed.
         """
         if isinstance(smiles, str) or not all(isinstance(text, str) for text in smiles):
-            raise InputError("expected a list of SMILES", where=name)
+            raise InputError("expected a list of SMILES", where=where)
         chem = need("rdkit.Chem", "reading molecules")
-        logs = need("rdkit.RDLogger", "reading molecules")
-        logs.DisableLog("rdApp.*")
-        try:
-            read = [chem.MolFromSmiles(text) if text else None for text in smiles]
-        finally:
-            logs.EnableLog("rdApp.error")
-        return cls(
-            tuple(None if one is None else chem.MolToSmiles(one) for one in read),
-            np.array([one is not None for one in read], bool),
-            [_graph(one) for one in read],
-            _described(read),
-            _fingerprints(read),
-            tuple(_scaffold(one) for one in read),
-        )
+        made = need("rdkit.Chem.rdFingerprintGenerator", "comparing molecules")
+        morgan = made.GetMorganGenerator(radius=_RADIUS, fpSize=_WIDTH)
+        read = _parsed(smiles)
+        bits = np.zeros((len(read), _WIDTH), bool)
+        for row, molecule in zip(bits, read, strict=True):
+            if molecule is not None:
+                row[:] = morgan.GetFingerprintAsNumPy(molecule)
+        return cls(tuple("" if one is None else chem.MolToSmiles(one) for one in read), packed(bits), read)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, AnyArray]) -> Molecules:
+        """From what `arrays` returns."""
+        return cls(tuple(arrays["smiles"].tolist()), arrays["words"])
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """The arrays that `from_arrays` takes, by name."""
+        return {"smiles": text_array(self.smiles, "molecules"), "words": self.words}
 
     def __len__(self) -> int:
         return len(self.smiles)
 
-    @cached_property
-    def known(self) -> Molecules:
-        """The valid ones."""
-        keep = np.flatnonzero(self.valid)
+    def __repr__(self) -> str:
+        return str(self._table)
+
+    def _repr_html_(self) -> str:
+        return self._table.to_html()
+
+    @property
+    def _table(self) -> Grid:
+        known = [each for each in self.smiles if each]
+        return Grid.of(molecules=[len(self)], valid=[len(known)], different=[len(set(known))])
+
+    def take(self, rows: Any) -> Molecules:
+        """Some of the molecules, by a mask or by index.
+
+        Parameters
+        ----------
+        rows
+            A mask (n,), or the numbers of molecules.
+
+        Returns
+        -------
+        Molecules
+            The chosen molecules.
+        """
+        places = np.arange(len(self))[rows].tolist()
+        smiles, read = (tuple(own[place] for place in places) for own in (self.smiles, self.molecules))
+        return Molecules(smiles, self.words[places], read)
+
+    def joined(self, other: Molecules) -> Molecules:
+        """These molecules and then the other ones."""
         return Molecules(
-            tuple(self.smiles[place] for place in keep),
-            self.valid[keep],
-            [self.graphs[place] for place in keep],
-            {name: column[keep] for name, column in self.statistics.items()},
-            self.fingerprints[keep],
-            tuple(self.scaffolds[place] for place in keep),
+            self.smiles + other.smiles, np.concatenate([self.words, other.words]), self.molecules + other.molecules
         )
 
+    @property
+    def valid(self) -> Mask:
+        """Which could be read (n,)."""
+        return np.array([bool(each) for each in self.smiles], bool)
 
-class MoleculeScore(NamedTuple):
-    """A value of the generated molecules, and the level of real ones in their place."""
+    @cached_property
+    def fingerprints(self) -> Mask:
+        """The fingerprints as bits (n, 1024)."""
+        return np.unpackbits(self.words.view(np.uint8), axis=1, bitorder="little")[:, :_WIDTH].astype(bool)
 
-    value: float
-    perfect: Level | None = None
+    @cached_property
+    def molecules(self) -> tuple[Any, ...]:
+        """RDKit's molecules; None of those that are not valid."""
+        return _parsed(self.smiles) if self.read is None else self.read
 
+    @cached_property
+    def statistics(self) -> dict[str, Floats]:
+        """Descriptors (n,) by name: weight, logp, qed, tpsa, rings, heavy_atoms; 0 of those that are not valid."""
+        described = _descriptors()
+        rows = [[0.0 if one is None else each(one) for each in described.values()] for one in self.molecules]
+        columns = np.array(rows, np.float64).reshape(len(rows), len(described))
+        return {name: columns[:, place] for place, name in enumerate(described)}
 
-def evaluate_molecules(
-    real: Sequence[str], generated: Sequence[str], *, train: Sequence[str] | None = None, **options: Any
-) -> Evaluation:
-    """The evaluation of molecules as labelled graphs, with descriptors as statistics and fingerprints as encodings.
+    @cached_property
+    def scaffolds(self) -> tuple[str, ...]:
+        """The SMILES of Bemis and Murcko's scaffolds; empty without rings."""
+        murcko = need("rdkit.Chem.Scaffolds.MurckoScaffold", "scaffolds of molecules")
+        return tuple("" if one is None else murcko.MurckoScaffoldSmiles(mol=one) for one in self.molecules)
 
-    `options` are those of `evaluate`. Real molecules that RDKit cannot read are left out.
-
-    Parameters
-    ----------
-    real, generated, train
-        SMILES strings.
-    options
-        Options of `evaluate`.
-
-    Returns
-    -------
-    Evaluation
-        As from `evaluate`.
-
-    Raises
-    ------
-    MissingExtraError
-        If RDKit is not installed.
-
-    Examples
-    --------
-    >>> from graphgauge import generation
-    >>> ev = generation.evaluate_molecules(["CCO", "CCN", "CCC", "CC=O"], ["CCO", "CCO", "C(C", "CCF"])
-    >>> ev["validity_rate"].value
-    0.75
-    """
-    return evaluate(**as_arguments(real, generated, train), **options)
+    @cached_property
+    def graphs(self) -> Graphs:
+        """Graphs of atoms and bonds, labelled by element and charge, and by kind of bond."""
+        return Graphs.from_objects([_graph(one) for one in self.molecules], where="molecules")
 
 
-def as_arguments(
-    real: Sequence[str] | None, generated: Sequence[str] | None, train: Sequence[str] | None = None
-) -> dict[str, Any]:
-    """Molecules as the arguments of `evaluate`."""
-    given: dict[str, Any] = {}
-    if real is not None:
-        held_out = Molecules.of(real, "real").known
-        given |= {"real": held_out.graphs, "statistics": held_out.statistics, "latents": held_out.fingerprints}
-    if generated is not None:
-        made = Molecules.of(generated, "generated")
-        given |= {
-            "generated": made.graphs,
-            "valid": made.valid,
-            "generated_statistics": made.statistics,
-            "generated_latents": made.fingerprints,
-        }
-    if train is not None:
-        learned = Molecules.of(train, "train").known
-        given |= {
-            "train": learned.graphs,
-            "train_statistics": learned.statistics,
-            "train_latents": learned.fingerprints,
-        }
-    return given
-
-
-def molecule_scores(
-    real: Sequence[str], generated: Sequence[str], *, train: Sequence[str] | None = None, seed: int = 0
-) -> dict[str, MoleculeScore]:
-    """Validity, uniqueness, novelty, SNN, scaffold similarity and internal diversity, as MOSES defines them.
-
-    SNN, scaffold similarity and internal diversity have the level `perfect`: real molecules in place of the generated
-    ones, in disjoint parts of the real ones.
+def read_molecules(path: str | Path) -> Molecules:
+    """The molecules of a .smi file: one SMILES per line, up to the first blank; an empty line is not valid.
 
     Parameters
     ----------
-    real, generated, train
-        SMILES strings.
-    seed
-        Seed of the parts of the real molecules.
+    path
+        The file.
 
     Returns
     -------
-    dict
-        A `MoleculeScore` for each name; all values are in [0, 1].
-
-    Raises
-    ------
-    MissingExtraError
-        If RDKit is not installed.
-
-    Examples
-    --------
-    >>> from graphgauge import generation
-    >>> scores = generation.molecule_scores(["CCO", "CCN", "CCC", "CC=O"], ["CCO", "CCO", "C(C", "CCF"])
-    >>> scores["validity"].value
-    0.75
+    Molecules
+        The molecules.
     """
-    held_out, made = Molecules.of(real, "real").known, Molecules.of(generated, "generated")
-    own = made.known
-    if not len(held_out):
-        raise InputError("no molecule can be read", where="real")
-    distinct = set(own.smiles)
-    found = {"validity": MoleculeScore(len(own) / len(made) if len(made) else np.nan)}
-    found["uniqueness"] = MoleculeScore(len(distinct) / len(own) if len(own) else np.nan)
-    if train is not None:
-        known = set(Molecules.of(train, "train").known.smiles)
-        found["novelty"] = MoleculeScore(len(distinct - known) / len(distinct) if distinct else np.nan)
-    generator = np.random.default_rng([seed, 40])
-    kept, fresh = split_sizes(len(held_out), max(len(own), 2))
-    parts = splits(len(held_out), len(held_out), kept, fresh, generator)
-    scores: dict[str, Callable[[Any, Any], float]] = {
-        "snn": lambda a, b: nearest_similarity(a[0], b[0]),
-        "scaffold_similarity": lambda a, b: scaffold_similarity(a[1], b[1]),
-        "internal_diversity": lambda a, b: internal_diversity(b[0]),
+    if not Path(path).is_file():
+        raise InputError("no such file", where=str(path))
+    return Molecules.from_smiles([(line.split() or [""])[0] for line in read_lines(Path(path))], where=str(path))
+
+
+def _parsed(smiles: Sequence[str]) -> tuple[Any, ...]:
+    """RDKit's molecules, without its messages about what it cannot read."""
+    chem, logs = (need(f"rdkit.{part}", "reading molecules") for part in ("Chem", "RDLogger"))
+    logs.DisableLog("rdApp.*")
+    try:
+        return tuple(chem.MolFromSmiles(text) if text else None for text in smiles)
+    finally:
+        logs.EnableLog("rdApp.error")
+
+
+def _descriptors() -> dict[str, Callable[[Any], float]]:
+    described, crippen, qed = (
+        need(f"rdkit.Chem.{part}", "describing molecules") for part in ("Descriptors", "Crippen", "QED")
+    )
+    return {
+        "weight": described.MolWt,
+        "logp": crippen.MolLogP,
+        "qed": qed.qed,
+        "tpsa": described.TPSA,
+        "rings": lambda molecule: float(molecule.GetRingInfo().NumRings()),
+        "heavy_atoms": lambda molecule: float(molecule.GetNumHeavyAtoms()),
     }
 
-    def side(molecules: Molecules, rows: Any) -> tuple[Floats, list[str | None]]:
-        return molecules.fingerprints[rows], [molecules.scaffolds[row] for row in rows]
 
-    for name, score in scores.items():
-        value = score(side(held_out, range(len(held_out))), side(own, range(len(own)))) if len(own) else np.nan
-        drawn = (
-            np.array([score(side(held_out, a), side(held_out, b)) for a, b in parts[:SPLITS]]) if fresh > 1 else None
-        )
-        found[name] = MoleculeScore(value, None if drawn is None else simulated("perfect", drawn))
-    return found
-
-
-def similarities(first: Floats, second: Floats) -> Floats:
-    """Tanimoto similarities (n, m) of fingerprints."""
-    common = first @ second.T
-    either = first.sum(1)[:, np.newaxis] + second.sum(1) - common
-    return np.asarray(np.divide(common, either, out=np.ones_like(common), where=either > 0))
+def _graph(molecule: Any) -> dict[str, Any]:
+    if molecule is None:
+        return {"nodes": 0, "edges": []}
+    atoms = [f"{atom.GetSymbol()}{atom.GetFormalCharge():+d}" for atom in molecule.GetAtoms()]
+    bonds = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), str(bond.GetBondType())) for bond in molecule.GetBonds()]
+    return {
+        "nodes": len(atoms),
+        "edges": [bond[:2] for bond in bonds],
+        "node_labels": atoms,
+        "edge_labels": [bond[2] for bond in bonds],
+    }
 
 
-def nearest_similarity(real: Floats, generated: Floats) -> float:
-    """SNN: the mean similarity of a generated molecule to the nearest real one."""
-    return float(similarities(generated, real).max(axis=1).mean())
+# ---------------------------------------------------------------------------------------------------- MOSES' metrics
 
 
-def internal_diversity(fingerprints: Floats) -> float:
-    """1 less the mean similarity of two molecules, each with itself included, as in MOSES."""
-    return float(1 - similarities(fingerprints, fingerprints).mean())
+def snn(real: Molecules, generated: Molecules) -> float:
+    """The mean Tanimoto similarity of a generated molecule to the nearest real one; NaN if either side has none."""
+    return _snn(real.fingerprints, generated.fingerprints)
 
 
-def scaffold_similarity(real: Sequence[str | None], generated: Sequence[str | None]) -> float:
+def internal_diversity(molecules: Molecules) -> float:
+    """1 less the mean similarity of two molecules, each with itself included; NaN without any."""
+    return _diversity(molecules.fingerprints)
+
+
+def scaffold_similarity(real: Molecules, generated: Molecules) -> float:
     """The cosine of the counts of scaffolds; molecules without rings have none. NaN if a side has none at all."""
+    return _cosine(real.scaffolds, generated.scaffolds)
+
+
+def molecule_levels(real: Molecules, count: int, generator: np.random.Generator) -> dict[str, Floats]:
+    """Draws of the level `perfect` of each: disjoint parts of the real molecules on both sides; none of too few."""
+    kept, fresh = split_sizes(len(real), max(count, 2))
+    if fresh < 2:
+        return {}
+    bits, scaffolds = real.fingerprints, real.scaffolds
+
+    def names(rows: Ints) -> list[str]:
+        return [scaffolds[row] for row in rows]
+
+    parts = splits(len(real), len(real), kept, fresh, generator)[:SPLITS]
+    return {
+        "snn": np.array([_snn(bits[a], bits[b]) for a, b in parts]),
+        "scaffold_similarity": np.array([_cosine(names(a), names(b)) for a, b in parts]),
+        "internal_diversity": np.array([_diversity(bits[b]) for _, b in parts]),
+    }
+
+
+def _snn(real: Mask, generated: Mask) -> float:
+    if not len(real) or not len(generated):
+        return np.nan
+    rows = range(0, len(generated), _ROWS)
+    nearest = [bit_distances(generated[row : row + _ROWS], real, "jaccard").min(axis=1) for row in rows]
+    return float(1 - np.concatenate(nearest).mean())
+
+
+def _diversity(bits: Mask) -> float:
+    parts = [bit_distances(bits[row : row + _ROWS], bits, "jaccard").sum() for row in range(0, len(bits), _ROWS)]
+    return float(sum(parts) / len(bits) ** 2) if len(bits) else np.nan
+
+
+def _cosine(real: Sequence[str], generated: Sequence[str]) -> float:
     names = sorted({name for name in (*real, *generated) if name})
     place = {name: index for index, name in enumerate(names)}
     counts = [
@@ -252,48 +279,3 @@ def scaffold_similarity(real: Sequence[str | None], generated: Sequence[str | No
     ]
     norms = [np.linalg.norm(count) for count in counts]
     return float(counts[0] @ counts[1] / (norms[0] * norms[1])) if all(norms) else np.nan
-
-
-def _graph(molecule: Any) -> dict[str, Any]:
-    if molecule is None:
-        return {"nodes": 0, "edges": []}
-    atoms = [f"{atom.GetSymbol()}{atom.GetFormalCharge():+d}" for atom in molecule.GetAtoms()]
-    bonds = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), str(bond.GetBondType())) for bond in molecule.GetBonds()]
-    found: dict[str, Any] = {"nodes": len(atoms), "edges": [bond[:2] for bond in bonds], "node_labels": atoms}
-    return {**found, "edge_labels": [bond[2] for bond in bonds]} if bonds else found
-
-
-def _described(molecules: Sequence[Any]) -> dict[str, Floats]:
-    descriptors, crippen, qed = (
-        need(f"rdkit.Chem.{part}", "describing molecules") for part in ("Descriptors", "Crippen", "QED")
-    )
-    rows = [
-        (0.0,) * len(_DESCRIPTORS)
-        if one is None
-        else (
-            descriptors.MolWt(one),
-            crippen.MolLogP(one),
-            qed.qed(one),
-            descriptors.TPSA(one),
-            float(one.GetRingInfo().NumRings()),
-            float(one.GetNumHeavyAtoms()),
-        )
-        for one in molecules
-    ]
-    columns = np.array(rows, float).reshape(len(rows), len(_DESCRIPTORS))
-    return {name: columns[:, place] for place, name in enumerate(_DESCRIPTORS)}
-
-
-def _fingerprints(molecules: Sequence[Any]) -> Floats:
-    made = need("rdkit.Chem.rdFingerprintGenerator", "comparing molecules")
-    morgan = made.GetMorganGenerator(radius=_RADIUS, fpSize=_WIDTH)
-    rows = [np.zeros(_WIDTH) if one is None else morgan.GetFingerprintAsNumPy(one) for one in molecules]
-    return np.array(rows, np.float64).reshape(len(rows), _WIDTH)
-
-
-def _scaffold(molecule: Any) -> str | None:
-    """Bemis and Murcko's scaffold; None without rings."""
-    if molecule is None:
-        return None
-    murcko = need("rdkit.Chem.Scaffolds.MurckoScaffold", "scaffolds of molecules")
-    return murcko.MurckoScaffoldSmiles(mol=molecule) or None

@@ -1,4 +1,4 @@
-"""Statistics of two samples: maximum mean discrepancy, energy distance, precision and recall, and permutation tests."""
+"""Two samples of points: maximum mean discrepancy, energy distance, precision and recall, and their tests."""
 
 from __future__ import annotations
 
@@ -8,19 +8,24 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphgauge import _core
-from graphgauge.core.arrays import Floats
-from graphgauge.core.errors import InputError
-from graphgauge.kernels.euclidean import Points, tiles
-from graphgauge.kernels.pairs import packed
-from graphgauge.kernels.threads import threads_of
+from graphgauge.core.arrays import as_numeric, refuse_nan, require_shape
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.options import whole_number
+from graphgauge.core.threads import threads_for
+from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.generation.distances import Points, packed, tiles
 
 # Kernel values between a range of items and all items.
 Strip = Callable[[slice], Floats]
 # A discrepancy from sums over ordered pairs within n items, within m others, and across.
 Score = Callable[[Any, Any, Any, int, int], Any]
+# Points of either side that are compared by default, and whose distances the default bandwidth is the median of.
+_MOST = 2000
+
+
+# ------------------------------------------------------------------------------------------------ permutations
 
 
 class KernelSums(NamedTuple):
@@ -68,7 +73,7 @@ def at_most(points: Floats, most: int, generator: np.random.Generator) -> Floats
     return points[np.sort(generator.choice(len(points), most, replace=False))]
 
 
-def two_samples(first: Floats, second: Floats) -> None:
+def two_samples(first: AnyArray, second: AnyArray) -> None:
     """Reject samples that cannot be compared."""
     if first.ndim != 2 or second.ndim != 2 or first.shape[1] != second.shape[1]:
         raise InputError(f"expected rows of the same length, found shapes {first.shape} and {second.shape}")
@@ -91,9 +96,12 @@ def energy(first: Any, second: Any, across: Any, n: int, m: int) -> Any:
     return -biased(first, second, across, n, m)
 
 
+# ------------------------------------------------------------------------------- maximum mean discrepancy (MMD)
+
+
 @dataclass(frozen=True)
 class MMDTest:
-    """MMD² of two samples, and its distribution under random permutations.
+    """MMD² of two samples, and its distribution under random permutations (Gretton et al. 2012).
 
     `value` is the unbiased estimate, which may be negative, or the biased one. `error` is the standard error of the
     estimate in large samples.
@@ -114,7 +122,7 @@ def mmd_test(
     permutations: int,
     generator: np.random.Generator,
     bandwidth: float | None = None,
-    most: int = 2000,
+    most: int = _MOST,
 ) -> MMDTest:
     """Compare rows by the kernel exp(−d²/2σ²) of their Euclidean distance d; at most `most` rows of either side.
 
@@ -148,14 +156,7 @@ def kernel_test(
     values = score(sums.first, sums.second, sums.across, n, m)
     value, null = float(values[0]), values[1:]
     error = _error(null, sums, n, m) if permutations else math.nan
-    return MMDTest(
-        value=value,
-        p_value=p_value(value, null),
-        null=null,
-        bandwidth=bandwidth,
-        n=(n, m),
-        error=error,
-    )
+    return MMDTest(value, p_value(value, null), null, bandwidth, (n, m), error)
 
 
 def _error(null: Floats, sums: KernelSums, n: int, m: int) -> float:
@@ -166,21 +167,23 @@ def _error(null: Floats, sums: KernelSums, n: int, m: int) -> float:
 
 
 def _median_distance(cloud: Points) -> float:
-    strips = tiles(0, len(cloud.rows))
-    distances = np.concatenate(
+    every = slice(0, len(cloud.rows))
+    squared = np.concatenate(
         [
-            tile[np.triu_indices(len(tile), 1)] if rows == columns else tile.ravel()
-            for place, rows in enumerate(strips)
-            for columns in strips[place:]
-            for tile in [cloud.distances(rows, columns)]
+            cloud.squared(rows, every)[np.triu_indices(rows.stop - rows.start, rows.start + 1, every.stop)]
+            for rows in tiles(0, every.stop)
         ]
     )
+    distances = np.sqrt(squared)
     return float(np.median(distances)) or float(distances[distances > 0].min(initial=math.inf))
+
+
+# --------------------------------------------------------------------------------------------- energy distance
 
 
 @dataclass(frozen=True)
 class EnergyTest:
-    """The energy distance 2E‖X − Y‖ − E‖X − X'‖ − E‖Y − Y'‖, and its distribution under random permutations.
+    """The energy distance 2E‖X − Y‖ − E‖X − X'‖ − E‖Y − Y'‖ (Székely and Rizzo 2013) under random permutations.
 
     `n` are the numbers of items compared on either side.
     """
@@ -197,7 +200,7 @@ class EnergyTest:
 
 
 def energy_test(
-    x: Floats, y: Floats, *, permutations: int, generator: np.random.Generator, most: int = 2000
+    x: Floats, y: Floats, *, permutations: int, generator: np.random.Generator, most: int = _MOST
 ) -> EnergyTest:
     """Compare rows of x with rows of y by Euclidean distance; at most `most` rows per side, drawn at random."""
     two_samples(x, y)
@@ -209,8 +212,7 @@ def energy_test(
         return np.sqrt(cloud.squared(rows, slice(0, n + m)))
 
     sums = kernel_sums(strip, n, m, permutations, generator)
-    values = cloud.unit * (2 * sums.across / (n * m) - sums.first / n**2 - sums.second / m**2)
-    return _test(values, (n, m))
+    return _energy_test(cloud.unit * energy(sums.first, sums.second, sums.across, n, m), (n, m))
 
 
 def stratified(tests: Sequence[EnergyTest]) -> EnergyTest:
@@ -219,59 +221,30 @@ def stratified(tests: Sequence[EnergyTest]) -> EnergyTest:
         raise InputError("expected at least one test, all with the same number of permutations", where="tests")
     weights = np.array([test.weight for test in tests]) / sum(test.weight for test in tests)
     values = (weights[:, np.newaxis] * [np.append(test.distance, test.null) for test in tests]).sum(axis=0)
-    return _test(values, (sum(test.n[0] for test in tests), sum(test.n[1] for test in tests)))
+    return _energy_test(values, (sum(test.n[0] for test in tests), sum(test.n[1] for test in tests)))
 
 
-def _test(values: Floats, n: tuple[int, int]) -> EnergyTest:
-    # Only negative by rounding.
-    values = np.maximum(values, 0.0)
+def _energy_test(values: Floats, n: tuple[int, int]) -> EnergyTest:
+    values = np.maximum(values, 0.0)  # only negative by rounding
     return EnergyTest(float(values[0]), p_value(float(values[0]), values[1:]), values[1:], n)
+
+
+# -------------------------------------------------------------------- precision, recall, density and coverage
 
 
 class PRDC(NamedTuple):
     """Closed balls around points, with the distance to the k-th nearest neighbour in the same sample as radius.
 
     precision: share of generated points in a real ball; recall: share of real points in a generated ball; density: real
-    balls that contain a generated point, over k, on average; coverage: share of real balls with a generated point.
-    Open balls, which differ only if distances are tied, would leave out points of discrete data that are as near as
-    the k-th neighbour.
+    balls that contain a generated point, over k, on average; coverage: share of real balls with a generated point
+    (Naeem et al. 2020). Open balls, which differ only if distances are tied, would leave out points of discrete data
+    that are as near as the k-th neighbour.
     """
 
     precision: float
     recall: float
     density: float
     coverage: float
-
-
-def prdc(
-    real: NDArray[np.floating], generated: NDArray[np.floating], *, k: int = 5, threads: int | None = None
-) -> PRDC:
-    """All four from Euclidean distances, tile by tile; memory grows with the points, not with the pairs."""
-    n, m = len(real), len(generated)
-    if not 1 <= k < min(n, m):
-        raise InputError(f"{k} nearest neighbours need more than {k} points on either side, found {n} and {m}")
-    rows = _comparable(np.concatenate([real, generated]))
-    sides, count = (rows[:n], rows[n:]), threads_of(threads)
-    # Each point is its own nearest neighbour, which does not count.
-    radii = [_core.kth_distances(side, k, threads=count) for side in sides]
-    inside, reached, held = _core.ball_counts(sides[0], radii[0], sides[1], radii[1], threads=count)
-    return PRDC(
-        float((held > 0).mean()), float((reached > 0).mean()), int(inside.sum()) / (k * m), float((inside > 0).mean())
-    )
-
-
-def _comparable(points: NDArray[Any]) -> NDArray[Any]:
-    """Points whose distances the core compares; zeros and ones as words of bits, which is many times as fast."""
-    bits = points != 0
-    return packed(bits) if points.ndim == 2 and np.array_equal(points, bits) else Points.of(points).rows
-
-
-def squared_distances(first: Floats, second: Floats) -> Floats:
-    """All squared distances between few points."""
-    cloud = Points.of(np.concatenate([first, second]))
-    n = len(first)
-    parts = [cloud.squared(rows, slice(n, n + len(second))) for rows in tiles(0, n)]
-    return np.concatenate(parts) * cloud.unit**2 if parts else np.empty((0, len(second)))
 
 
 def squared_radii(within: Floats, k: int) -> Floats:
@@ -291,21 +264,20 @@ class Neighbours:
         order = np.argsort(near, axis=1)
         self._near, self._points = np.take_along_axis(near, order, axis=1), np.take_along_axis(part, order, axis=1)
 
-    def radii(self, chosen: NDArray[np.integer]) -> Floats:
+    def radii(self, chosen: Ints) -> Floats:
         """The squared distance of each chosen point to its k-th nearest chosen neighbour."""
         member = np.zeros(len(self._within), bool)
         member[chosen] = True
         rank = np.cumsum(member[self._points[chosen]], axis=1)
-        enough = rank[:, -1] > self._k
         # Each point is its own nearest neighbour, which does not count.
         found = self._near[chosen, np.argmax(rank > self._k, axis=1)]
-        rest = np.flatnonzero(~enough)
+        rest = np.flatnonzero(rank[:, -1] <= self._k)
         found[rest] = squared_radii(self._within[np.ix_(chosen[rest], chosen)], self._k)
         return np.asarray(found)
 
 
 def prdc_of(real_radii: Floats, generated_radii: Floats, across: Floats, k: int) -> PRDC:
-    """The same from squared radii and the squared distances between few points."""
+    """PRDC from squared radii and the squared distances between few points."""
     inside = across <= real_radii[:, np.newaxis]
     reached = (across <= generated_radii).any(axis=1)
     return PRDC(
@@ -314,3 +286,127 @@ def prdc_of(real_radii: Floats, generated_radii: Floats, across: Floats, k: int)
         float(inside.sum() / (k * across.shape[1])),
         float(inside.any(axis=1).mean()),
     )
+
+
+# ---------------------------------------------------------------------------------- plain numbers of any points
+
+
+def prdc(real: Any, generated: Any, *, k: int = 5) -> PRDC:
+    """Precision, recall, density and coverage of samples of points (n, D) and (m, D) with balls to the k-th neighbour.
+
+    Parameters
+    ----------
+    real, generated
+        Points (n, D) and (m, D).
+    k
+        The number of the neighbour that a ball reaches to.
+
+    Returns
+    -------
+    PRDC
+        Precision, recall and coverage in [0, 1]; density is at least 0 and may exceed 1.
+
+    Raises
+    ------
+    InputError
+        If either side has at most k points, or others than the other side.
+
+    Examples
+    --------
+    >>> from graphgauge import generation
+    >>> found = generation.prdc([[0.0], [1.0], [2.0]], [[0.5], [1.5], [9.0]], k=1)
+    >>> round(found.precision, 4), found.recall, round(found.density, 4), found.coverage
+    (0.6667, 1.0, 1.3333, 1.0)
+    """
+    one, other = _two(real, generated)
+    n, m, k = len(one), len(other), whole_number("k", k, 1)
+    if k >= min(n, m):
+        raise InputError(f"{k} nearest neighbours need more than {k} points on either side, found {n} and {m}")
+    rows = np.concatenate([one, other])
+    bits = rows != 0
+    # Zeros and ones are compared as words, which is many times as fast.
+    rows = packed(bits) if np.array_equal(rows, bits) else Points.of(rows).rows  # type: ignore[assignment]
+    sides, threads = (rows[:n], rows[n:]), threads_for(len(rows) * rows.size)
+    # Each point is its own nearest neighbour, which does not count.
+    radii = [_core.kth_distances(side, k, threads=threads) for side in sides]
+    inside, reached, held = _core.ball_counts(sides[0], radii[0], sides[1], radii[1], threads=threads)
+    return PRDC(
+        float((held > 0).mean()), float((reached > 0).mean()), int(inside.sum()) / (k * m), float((inside > 0).mean())
+    )
+
+
+def energy_distance(real: Any, generated: Any) -> float:
+    """2·E‖X − Y‖ − E‖X − X′‖ − E‖Y − Y′‖ of two samples of points (n, D) and (m, D), over all pairs.
+
+    Parameters
+    ----------
+    real, generated
+        Points (n, D) and (m, D).
+
+    Returns
+    -------
+    float
+        At least 0; 0 for equal samples.
+
+    Examples
+    --------
+    >>> from graphgauge import generation
+    >>> generation.energy_distance([[0.0], [0.0]], [[1.0], [1.0]])
+    2.0
+    """
+    one, other = _two(real, generated)
+    return energy_test(one, other, permutations=0, generator=_unused(), most=len(one) + len(other)).distance
+
+
+def mmd(real: Any, generated: Any, *, bandwidth: float | None = None) -> float:
+    """The unbiased MMD² of two samples of points (n, D) and (m, D) with the kernel exp(−d²/2σ²); it may be negative.
+
+    Parameters
+    ----------
+    real, generated
+        Points (n, D) and (m, D).
+    bandwidth
+        σ of the kernel, above 0; the median distance between 2,000 points of either sample, taken evenly, if not given.
+
+    Returns
+    -------
+    float
+        At most 2; around 0 for samples of one distribution.
+
+    Examples
+    --------
+    >>> from graphgauge import generation
+    >>> round(generation.mmd([[0.0], [0.0]], [[1.0], [1.0]], bandwidth=1.0), 6)
+    0.786939
+    """
+    one, other = _two(real, generated)
+    if bandwidth is None:
+        few = [side[:: -(-len(side) // _MOST)] for side in (one, other)]
+        cloud = Points.of(np.concatenate(few))
+        bandwidth = _median_distance(cloud) * cloud.unit
+    if not bandwidth > 0:
+        raise OptionError(f"bandwidth must be above 0, not {bandwidth!r:.60}").about("bandwidth")
+    most = len(one) + len(other)
+    return mmd_test(one, other, permutations=0, generator=_unused(), bandwidth=bandwidth, most=most).value
+
+
+def _two(real: Any, generated: Any) -> tuple[Floats, Floats]:
+    """Both samples, checked."""
+    one, other = _points(real, "real"), _points(generated, "generated")
+    two_samples(one, other)
+    return one, other
+
+
+def _points(values: Any, name: str) -> Floats:
+    """Rows of finite numbers."""
+    array = as_numeric(values, name)
+    require_shape(array, (None, None), name, "Pass one row of numbers per point.")
+    refuse_nan(array, name, fix="Repair them.")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise InputError("has infinite values", where=name, fix="Repair them.")
+    return array.astype(np.float64)
+
+
+def _unused() -> np.random.Generator:
+    """For tests without permutations, of all points."""
+    return np.random.default_rng(0)

@@ -7,7 +7,6 @@ import math
 from graphgauge.core.content import content_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.sealed import encode
-from graphgauge.old.bridge import new_evaluation
 
 
 def tracked(evaluation: Evaluation, prefix: str = "") -> dict[str, float]:
@@ -24,4 +23,4 @@ def tracked(evaluation: Evaluation, prefix: str = "") -> dict[str, float]:
 
 def result_text(evaluation: Evaluation) -> str:
     """The result file of an evaluation."""
-    return encode(content_of(new_evaluation(evaluation)))
+    return encode(content_of(evaluation))

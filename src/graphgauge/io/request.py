@@ -12,10 +12,10 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphgauge.core.door import Door, Input, door_of, doors
+from graphgauge.core.door import Door, Input, door_of
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation, Run
-from graphgauge.core.family import Family, family
+from graphgauge.core.family import family
 from graphgauge.core.number import plain
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.state import State, state_class
@@ -52,36 +52,19 @@ class Request(Struct, frozen=True, kw_only=True):
         """The door that it asks for."""
         return door_of(self.family, self.door)
 
-    @property
-    def is_old(self) -> bool:
-        """Whether the family is not rebuilt, and is reached through its old function."""
-        return not doors(self.family)
-
     def checked(self) -> Request:
         """This request with typed fields; errors name the field. Nothing is opened."""
-        if self.is_old:
-            from graphgauge.old import doors as old
-
-            return replace(self, fields=old.checked(self.family, self.door, self.fields))
         door = self.declared
         values = door.read(self.fields)
         return replace(self, fields={name: value for name, value in values.items() if name in self.fields})
 
     def code(self) -> tuple[str, ...]:
         """Every `module:factory` that it would import."""
-        if self.is_old:
-            from graphgauge.old import doors as old
-
-            return old.code(self.family, self.fields)
         names = [each.name for each in self.declared.inputs if each.is_code]
         return tuple(self.fields[name] for name in names if self.fields.get(name) is not None)
 
     def files(self, folder: Path = Path()) -> list[tuple[str, str]]:
         """The name of the input and of the file, for every file that it reads; patterns are looked up."""
-        if self.is_old:
-            from graphgauge.old import doors as old
-
-            return old.files(self.family, self.fields, folder)
         values = self.declared.read(self.fields)
         return [
             (each.name, text)
@@ -109,7 +92,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
     def parts(self, folder: Path = Path()) -> list[Request]:
         """This request in as many parts as its inputs have files: one, unless states of the family can be merged."""
-        if self.is_old or self.declared.of_state is None:
+        if self.declared.of_state is None:
             return [self]
         door = self.declared
         inputs, values = {each.name: each for each in door.inputs}, door.read(self.fields)
@@ -141,10 +124,6 @@ class Request(Struct, frozen=True, kw_only=True):
 
         Inputs in several parts are counted one after the other if the family has states.
         """
-        if self.is_old:
-            from graphgauge.old import doors as old
-
-            return old.evaluate(self.family, self.door, self.fields, folder, progress).named(**_names(self.run))
         started = time.time()
         if state is None and len(self.parts(folder)) > 1:
             state = self.state(folder, progress)
@@ -225,8 +204,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 def declared_truths(name: str) -> tuple[str, ...]:
     """The inputs of a family that are the truth."""
-    declared = family(name)
-    return declared.truths if isinstance(declared, Family) else ()
+    return family(name).truths
 
 
 def evaluate_files(family: str, door: str = "", **fields: Any) -> Evaluation:

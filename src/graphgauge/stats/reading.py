@@ -207,16 +207,12 @@ class _Reader:
 
 
 def is_evaluation(value: Any) -> bool:
-    """Whether a value is an evaluation, also of a family that is not rebuilt."""
-    return isinstance(value, Evaluation) or type(value).__module__ == "graphgauge.old.core.evaluation"
+    """Whether a value is an evaluation."""
+    return isinstance(value, Evaluation)
 
 
-def run_of(evaluation: Any, source: str = "", **labels: Any) -> Run:
+def run_of(evaluation: Evaluation, source: str = "", **labels: Any) -> Run:
     """An evaluation as a run, under other labels if they are named."""
-    if not isinstance(evaluation, Evaluation):
-        from graphgauge.old.bridge import new_evaluation
-
-        evaluation = new_evaluation(evaluation)
     names = {"method": evaluation.run.method, "dataset": evaluation.run.dataset, "seed": evaluation.run.seed, **labels}
     if names["method"] is None:
         raise InputError("a run has no method", where=source or "evaluation", fix=_NO_NAMES)

@@ -253,14 +253,8 @@ def known_metric(key: str) -> tuple[Direction | None, float | None, tuple[float,
 
 def declared_metric(key: str, family: str | None = None) -> Any:
     """The declaration of a metric of a family, or of any; None if there is none."""
-    try:
-        return registry.find(key, family)[0]
-    except OptionError:
-        pass
-    from graphgauge.old.core.metric import find  # of families that are not rebuilt
-
     with suppress(OptionError):
-        return find(key, family)[0]
+        return registry.find(key, family)[0]
     return None
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError, UnknownNameError, one_of
-from graphgauge.core.family import Family, family, family_names
+from graphgauge.core.family import family, family_names
 from graphgauge.core.grid import Grid
 from graphgauge.core.number import percent, plural
 from graphgauge.core.options import metric_names, whole_number
@@ -373,7 +373,7 @@ def _chosen(runs: Runs, metrics: Iterable[str] | str | None) -> list[str]:
     if metrics is None:
         families = {run.family for run in runs if run.scores}
         declared = [family(name) if name in family_names() else None for name in families]
-        heads = [key for each in declared if isinstance(each, Family) for key in each.headlines]
+        heads = [key for each in declared if each is not None for key in each.headlines]
         known = [key for key in runs.metrics if key in heads]
         return known if known and None not in declared else runs.metrics
     if metrics == "all":

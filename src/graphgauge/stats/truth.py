@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.family import Family, family, family_names
+from graphgauge.core.family import family, family_names
 from graphgauge.stats.runs import Run, Seed
 from graphgauge.stats.text import listing
 
@@ -42,18 +42,14 @@ def truths_of(run: Run) -> dict[str, Truth]:
 
     A file with truth and answers, such as a table, has the hash of its truth in the field `truth`.
     """
-    declared = family(run.family) if run.family in family_names() else None
-    if not isinstance(declared, Family):
-        from graphgauge.old.core.truths import truths_of as old_truths
-
-        return {name: Truth(each.paths, each.hashes) for name, each in old_truths(run.family, run.receipt).items()}
+    declared = family(run.family).truths if run.family in family_names() else ()
     inputs: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for entry in run.receipt.get("inputs") or ():
         if isinstance(entry, Mapping) and isinstance(entry.get("name"), str):
             inputs[entry["name"]].append(entry)
     truths = {}
     for name, entries in inputs.items():
-        parts = ("content", "hash") if name.partition(".")[0] in declared.truths else ("truth",)
+        parts = ("content", "hash") if name.partition(".")[0] in declared else ("truth",)
         hashes = [next((str(entry[part]) for part in parts if entry.get(part)), "") for entry in entries]
         if all(hashes):
             truths[name] = Truth(tuple(str(entry.get("path")) for entry in entries), tuple(hashes))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import math
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from graphgauge.core.door import REQUIRED, Input, doors
 from graphgauge.core.errors import one_of
@@ -74,10 +73,9 @@ def _family(name: str) -> Iterator[str]:
 
 def _keys(name: str) -> Iterator[_Key]:
     """The keys of a family's first door: inputs of its example by name, the others with their defaults."""
-    if not doors(name):
-        yield from _old_keys(name)
+    door = next(iter(doors(name).values()), None)
+    if door is None:
         return
-    door = next(iter(doors(name).values()))
     words = shlex.split(door.example)
     flags = dict(itertools.pairwise(words))
     for key, each in door.fields.items():
@@ -95,24 +93,3 @@ def _templated(name: str) -> str:
     """The name of a file, one for every method and seed."""
     path = Path(name)
     return f"{{method}}/{path.stem}-{{seed}}{path.suffix}"
-
-
-def _old_keys(name: str) -> Iterator[_Key]:
-    from graphgauge.old.core.fields import Choice, Flag, NamedFiles, Output
-
-    declared: Any = family(name)
-    example = dict(declared.example)
-    yield from (_Key(key, value(text), "", True) for key, text in example.items())
-    for key, field in declared.fields.items():
-        if key in example or isinstance(field.kind, Output) or key in ("threads", "save_state", "replay"):
-            continue
-        shown: Any = "…"
-        if isinstance(field.kind, Flag):
-            shown = True
-        elif isinstance(field.kind, NamedFiles):
-            shown = {"name": "…"}
-        elif field.default not in (None, ()) and not (isinstance(field.default, float) and math.isnan(field.default)):
-            shown = field.default
-        elif isinstance(field.kind, Choice):
-            shown = field.kind.names[0]
-        yield _Key(key, value(shown), field.kind.help, False)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NoReturn
 
 import msgspec
 
-from graphgauge.core.door import Door, Option, door_of, doors
+from graphgauge.core.door import Door, Option, door_of
 from graphgauge.core.errors import InputError, UnknownNameError, one_of
 from graphgauge.core.evaluation import Run
 from graphgauge.core.family import family_names
@@ -331,21 +331,14 @@ class _Reader:
 
 def _unknown(key: str, name: str) -> UnknownNameError | None:
     """Why a metric cannot be one of a family's results, if so."""
-    from graphgauge.old.core.metric import find as find_old
-
     try:
-        (find if doors(name) else find_old)(key.partition("[")[0], name)
+        find(key.partition("[")[0], name)
     except UnknownNameError as error:
         return error
     return None
 
 
 def _outputs(name: str, door: str) -> set[str]:
-    """The fields of a door that name files to write, or threads: a study sets these itself."""
-    if doors(name):
-        fields = door_of(name, door).fields.values()
-        return {each.name for each in fields if isinstance(each, Option) and each.is_output}
-    from graphgauge.old.core.family import family
-    from graphgauge.old.core.fields import Output
-
-    return {key for key, each in family(name).fields.items() if isinstance(each.kind, Output)} | {"threads"}
+    """The fields of a door that name files to write: a study sets these itself."""
+    fields = door_of(name, door).fields.values()
+    return {each.name for each in fields if isinstance(each, Option) and each.is_output}

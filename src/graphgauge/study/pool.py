@@ -124,7 +124,7 @@ def perform(task: Task) -> Done:
     try:
         with using(HashIndex.load(task.folder, task.hashes)):
             evaluation = task.item.request.evaluate(task.folder, trust_code=True).ignoring(task.ignore)
-            if not task.item.keep_items and not task.item.request.is_old:
+            if not task.item.keep_items:
                 evaluation.per_item = None
             evaluation.receipt["key"] = key_of(task.item, task.folder)
         save(evaluation, task.path)

@@ -9,31 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats
-from graphgauge.generation.confusion import bootstrapped_compositions, compositions, condition_number
-from graphgauge.generation.declared import (
+from graphgauge.core.metric import Estimate, NoChance, NoInterval
+from graphgauge.core.registry import section
+from graphgauge.core.result import Reference, Result
+from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.generation.averages import (
     FAMILY,
     LAWS,
-    MACRO,
-    MICRO,
     NO_ORDER,
-    WHOLE,
-    level,
+    ConditionSample,
+    declared,
     of_draws,
     of_shares,
+    warned,
+    whole_of,
 )
-from graphgauge.generation.inputs import Bits, Codes
-from graphgauge.generation.levels import Draws, answer_draws, named, predicted
-from graphgauge.generation.samples import ConditionSample, Numbers
-from graphgauge.generation.table import SampleTable
-from graphgauge.old.core.metric import Estimate, Level, MetricFunction, NoChance, NoInterval, metric, section
-from graphgauge.old.core.result import Result
+from graphgauge.generation.levels import Draws, answer_draws, level, named, predicted
+from graphgauge.generation.sample import Sides
+from graphgauge.generation.sections.confusion import bootstrapped_compositions, compositions, condition_number
 
 section(
-    "conditioning",
+    "grade_conditioning",
     family=FAMILY,
     priority="low",
-    aliases=("grade_conditioning",),
     question="whether a classifier recognises the requested conditions in generated samples",
 )
 
@@ -47,36 +45,40 @@ _ASSUMED = "assumes that the classifier makes the same errors on generated sampl
 
 
 class Confusions:
-    """The classifier's predictions on real samples with known conditions, and on generated ones."""
+    """The classifier's answers to real samples with known conditions, and to valid generated ones."""
 
-    def __init__(self, table: SampleTable, draws: Draws) -> None:
-        assert table.predicted is not None
-        groups = len(table.labels)
-        kept = table.kept
-        self.codes, self.predicted = table.codes[kept], table.predicted[kept]
-        self.groups = groups
-        self.labels = np.empty(0, np.int64) if table.classifier_labels is None else table.classifier_labels
-        self.answers = np.empty(0, np.int64) if table.classifier_predicted is None else table.classifier_predicted
-        self.asked = _crossed(self.codes, self.predicted, groups)
-        self.confusion = _crossed(self.labels, self.answers, groups)
-        self.counts = np.bincount(self.codes, minlength=groups)
-        self._draws = draws
+    def __init__(self, sides: Sides, draws: Draws) -> None:
+        assert sides.generated is not None
+        made, tested = sides.generated.take(sides.generated.kept), sides.classifier
+        nothing = np.empty(0, np.int64)
+        self.groups, self._draws = sides.groups, draws
+        self.codes, self.answers = made.conditions, made.predicted
+        self.real_codes = nothing if tested is None else tested.conditions
+        self.real_answers = nothing if tested is None else tested.predicted
+        self.asked = _crossed(self.codes, self.answers, self.groups)
+        self.confusion = _crossed(self.real_codes, self.real_answers, self.groups)
+        self.counts = np.bincount(self.codes, minlength=self.groups)
 
     @cached_property
-    def present(self) -> Codes:
+    def present(self) -> Ints:
         """Conditions with generated samples."""
         return np.flatnonzero(self.counts)
 
     @cached_property
-    def usable(self) -> Codes:
+    def usable(self) -> Ints:
         """Conditions that the classifier was tested on or has predicted."""
         return np.flatnonzero(self.confusion.sum(1) + self.confusion.sum(0) + self.asked.sum(1) + self.asked.sum(0))
+
+    @cached_property
+    def tested(self) -> Mask:
+        """Conditions with generated samples and real ones that the classifier was tested on."""
+        return np.asarray((self.counts > 0) & (self.confusion.sum(1) > 0))
 
     @cached_property
     def condition_number(self) -> float:
         if not self.confusion.sum():
             return np.nan
-        return float(condition_number(self.confusion[np.ix_(self.usable, self.usable)]))
+        return condition_number(self.confusion[np.ix_(self.usable, self.usable)])
 
     @property
     def reason(self) -> str | None:
@@ -86,35 +88,29 @@ class Confusions:
         if not self.confusion.sum():
             return "the classifier was not tested on real held-out samples"
         if self.condition_number > WORST_CONDITION_NUMBER:
-            number = self.condition_number
-            text = "infinite" if np.isinf(number) else f"{number:.3g}"
+            text = "infinite" if np.isinf(self.condition_number) else f"{self.condition_number:.3g}"
             return f"the condition number of the confusion matrix is {text}, above {WORST_CONDITION_NUMBER}"
         return None
 
-    def _indices(self) -> tuple[Numbers, Numbers]:
-        inner = np.ix_(self.usable, self.usable)
-        return self.confusion[inner], self.asked[np.ix_(self.present, self.usable)]
+    @cached_property
+    def _counts(self) -> tuple[AnyArray, AnyArray]:
+        return self.confusion[np.ix_(self.usable, self.usable)], self.asked[np.ix_(self.present, self.usable)]
 
     @cached_property
     def shares(self) -> Floats:
         """The estimated true composition (present, usable) of each condition with samples."""
-        return np.asarray(compositions(*self._indices()))
+        return compositions(*self._counts)
 
     @cached_property
     def drawn(self) -> Floats:
         generator = self._draws.generator(8)
-        return np.asarray(bootstrapped_compositions(*self._indices(), draws=self._draws.resamples, generator=generator))
+        return bootstrapped_compositions(*self._counts, draws=self._draws.draws, generator=generator)
 
     @cached_property
-    def tested(self) -> Bits:
-        """Conditions with generated samples and real ones that the classifier was tested on."""
-        return np.asarray((self.counts > 0) & (self.confusion.sum(1) > 0))
-
-    @cached_property
-    def perfect(self) -> Numbers:
+    def perfect(self) -> AnyArray:
         """Answers (3, draws, conditions, answers) to real samples in place of the generated ones, as `answer_draws`."""
         counts = np.where(self.tested, self.counts, 0)
-        return answer_draws(self.confusion, counts, draws=self._draws.resamples, generator=self._draws.generator(20))
+        return answer_draws(self.confusion, counts, draws=self._draws.draws, generator=self._draws.generator(20))
 
     @cached_property
     def perfect_compositions(self) -> Floats:
@@ -123,14 +119,14 @@ class Confusions:
         They are corrected with the observed confusions, to the same precision as the generated ones. What few
         held-out samples leave open is how the classifier answers further ones.
         """
-        confusion, _ = self._indices()
+        confusion, _ = self._counts
         answers = answer_draws(
             confusion,
             self.counts[self.usable],
-            draws=min(self._draws.resamples, CORRECTED_DRAWS),
+            draws=min(self._draws.draws, CORRECTED_DRAWS),
             generator=self._draws.generator(21),
         )
-        return np.asarray(compositions(confusion, answers[:, :, np.searchsorted(self.usable, self.present)]))
+        return compositions(confusion, answers[:, :, np.searchsorted(self.usable, self.present)])
 
     def within(self, shares: Floats, tolerance: int) -> Floats:
         """The share within `tolerance` of the requested condition; the last axis is that of the usable conditions."""
@@ -138,20 +134,20 @@ class Confusions:
         return np.asarray(np.clip((shares * near).sum(-1), 0, 1))
 
 
-def _crossed(rows: Codes, columns: Codes, groups: int) -> Codes:
+def _crossed(rows: Ints, columns: Ints, groups: int) -> Ints:
     return np.bincount(rows * groups + columns, minlength=groups * groups).reshape(groups, groups)
 
 
 @dataclass(frozen=True)
 class Answers(ConditionSample):
-    """The classifier's predictions on valid generated samples, and on real ones."""
+    """The classifier's answers to valid generated samples, and to real ones."""
 
     found: Confusions = field(kw_only=True)
-    ordered: bool = False
+    ordered: bool = field(default=False, kw_only=True)
 
     @classmethod
-    def of(cls, table: SampleTable, draws: Draws, **common: Any) -> Answers:
-        return cls(table.labels, found=Confusions(table, draws), ordered=table.ordered, **common)
+    def from_sides(cls, sides: Sides, draws: Draws) -> Answers:
+        return cls(sides.labels, found=Confusions(sides, draws), ordered=sides.ordered)
 
     def left_out(self) -> Mapping[str, str]:
         pairs = zip(self.labels, self.found.counts.tolist(), strict=True)
@@ -159,9 +155,7 @@ class Answers(ConditionSample):
 
     def weak_classifier(self) -> tuple[str, ...]:
         """A warning if the classifier gets less than half of the real samples right."""
-        found = self.found
-        total = int(found.confusion.sum())
-        right = int(np.trace(found.confusion))
+        total, right = int(self.found.confusion.sum()), int(np.trace(self.found.confusion))
         if not total or right >= WEAK * total:
             return ()
         return (
@@ -170,12 +164,12 @@ class Answers(ConditionSample):
         )
 
     def generated(self, tolerance: int) -> Estimate:
-        near = np.abs(self.found.predicted - self.found.codes) <= tolerance
+        near = np.abs(self.found.answers - self.found.codes) <= tolerance
         return self.share(near, self.found.codes, "no valid generated samples")
 
     def real(self, tolerance: int) -> Estimate:
-        near = np.abs(self.found.answers - self.found.labels) <= tolerance
-        return self.share(near, self.found.labels, "the classifier was not tested on real held-out samples")
+        near = np.abs(self.found.real_answers - self.found.real_codes) <= tolerance
+        return self.share(near, self.found.real_codes, "the classifier was not tested on real held-out samples")
 
     def corrected(self, tolerance: int) -> Estimate:
         found = self.found
@@ -190,116 +184,112 @@ class Answers(ConditionSample):
             draws = (draws[:, found.present] @ (weights / weights.sum()))[:, np.newaxis]
         return self.estimate(values, found.counts, "", draws=draws)
 
+    def averaged(self, values: Floats) -> Floats:
+        """Values (…, conditions) averaged over the conditions that have one."""
+        weights = np.where(np.isnan(values), 0.0, self.found.counts if self.average == "micro" else 1.0)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.nansum(values * weights, axis=-1) / weights.sum(-1))
+
+
+# ---- levels
+
 
 def _dealt(tolerance: int, *, corrected: bool = False) -> Any:
-    """Perfect: real samples in place of the generated ones. Chance: the same predictions in random order, on average.
+    """Perfect: real samples in place of the generated ones. Chance: the same answers in random order, on average.
 
     The classifier's answers to the real samples are predicted from those to held-out ones of the same conditions.
     """
 
-    def chance(function: MetricFunction, sample: Answers, params: Mapping[str, Any]) -> dict[str, float]:
-        found = sample.found
+    def chance(sample: Answers) -> tuple[Reference, ...]:
+        found, near = sample.found, _near(sample, tolerance)
         answered = found.asked.sum(0) / max(found.asked.sum(), 1)
-        codes = np.arange(sample.groups)
-        near = np.abs(codes[:, np.newaxis] - codes) <= tolerance
         values = np.where(found.counts > 0, near @ answered, np.nan)
-        levels: dict[str, Level | None] = {"chance": Level(min(level(sample, values, found.counts), 1.0))}
+        levels: dict[str, Reference | None] = {
+            "chance": level("chance", min(sample.combined(values, found.counts), 1.0))
+        }
         if corrected and found.reason is None:
             drawn = np.full((*found.perfect_compositions.shape[:2], sample.groups), np.nan)
             drawn[..., found.present] = found.within(found.perfect_compositions, tolerance)
-            levels["perfect"] = predicted("perfect", _averaged(sample, drawn))
+            levels["perfect"] = predicted("perfect", sample.averaged(drawn))
         elif found.tested.any() and not corrected:
+            counts = np.where(found.tested, found.counts, np.nan)
             with np.errstate(invalid="ignore"):
-                drawn = np.einsum("erca,ca->erc", found.perfect, near) / np.where(found.tested, found.counts, np.nan)
-                own = (found.asked * near).sum(1) / np.where(found.tested, found.counts, np.nan)
+                drawn = np.einsum("erca,ca->erc", found.perfect, near) / counts
+                own = (found.asked * near).sum(1) / counts
             missing = int(np.count_nonzero((found.counts > 0) & ~found.tested))
             note = f"without {missing} conditions that the classifier was not tested on" if missing else None
-            value = float(_averaged(sample, own)) if missing else None
-            levels["perfect"] = predicted("perfect", _averaged(sample, drawn), own=value, note=note)
+            value = float(sample.averaged(own)) if missing else None
+            levels["perfect"] = predicted("perfect", sample.averaged(drawn), own=value, note=note)
         return named(levels)
 
     chance.__doc__ = _dealt.__doc__
     return chance
 
 
-def _averaged(sample: Answers, values: Floats) -> Floats:
-    """Values (…, conditions) averaged over the conditions that have one, like the sample."""
-    weights = np.where(np.isnan(values), 0.0, sample.found.counts if sample.average == "micro" else 1.0)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.nansum(values * weights, axis=-1) / weights.sum(-1))
-
-
 def _majority(tolerance: int) -> Any:
-    """Always the prediction that is right most often."""
+    """Always the answer that is right most often."""
 
-    def chance(function: MetricFunction, sample: Answers, params: Mapping[str, Any]) -> dict[str, float]:
+    def chance(sample: Answers) -> tuple[Reference, ...]:
         counts = sample.found.confusion.sum(1)
-        codes = np.arange(sample.groups)
-        near = np.abs(codes[:, np.newaxis] - codes) <= tolerance
-        return named({"chance": Level(float((near @ counts).max() / counts.sum()))})
+        return (level("chance", float((_near(sample, tolerance) @ counts).max() / counts.sum())),)
 
     chance.__doc__ = _majority.__doc__
     return chance
 
 
+def _near(sample: Answers, tolerance: int) -> Mask:
+    """Which conditions (condition, condition) are within the tolerance of each other."""
+    codes = np.arange(sample.groups)
+    return np.asarray(np.abs(codes[:, np.newaxis] - codes) <= tolerance)
+
+
 def _read(result: Result) -> str:
-    levels = {found.name: found for found in result.chance}
+    levels = {each.name: each for each in result.references}
     if result.interval is None or "chance" not in levels:
         return "too few samples for a comparison with chance"
     if not result.interval.low > levels["chance"].value:
         return "not significantly better than chance"
     if "perfect" not in levels:
         return "better than chance; without real samples its ceiling is not known"
-    perfect = levels["perfect"]
-    if perfect.contains(result.value):
+    if levels["perfect"].contains(result.value):
         return "better than chance, and as good as real samples of the same conditions"
-    return f"better than chance; real samples of the same conditions score {perfect.value:.2f}"
+    return f"better than chance; real samples of the same conditions score {levels['perfect'].value:.2f}"
 
+
+# ---- metrics
 
 _COMMON: dict[str, Any] = {
-    "family": FAMILY,
-    "section": "conditioning",
+    "section": "grade_conditioning",
     "needs": ("answers",),
     "unit": "sample",
     "laws": LAWS,
     "reference": "ravuri2019",
     "direction": "higher",
     "bounds": (0, 1),
+    "interval": of_shares,
+    "conventions": {"scale": "a share, not percent", "samples": "valid ones"},
 }
-_SHARE = {"scale": "a share, not percent", "samples": "valid ones"}
+_CLASSIFIER = _COMMON | {"conventions": {"samples": "real ones, held out"}}
 _CORRECTED = _COMMON | {
     "interval": of_draws,
     "reference": "saerens2002",
-    "conventions": MACRO | _SHARE | {"assumption": _ASSUMED},
+    "conventions": {**_COMMON["conventions"], "assumption": _ASSUMED},
 }
 
 
-@metric(
-    key="overall_exact_accuracy",
-    conventions=MACRO | _SHARE,
-    interval=of_shares,
-    chance=_dealt(0),
-    interpretation=_read,
-    **_COMMON,
-)
+@declared("overall_exact_accuracy", average="macro", chance=_dealt(0), interpretation=_read, default=True, **_COMMON)
 def overall_exact_accuracy(sample: Answers) -> Estimate:
     """Share of valid generated samples that the classifier assigns to the requested condition."""
-    return sample.generated(0).warned(*sample.weak_classifier())
+    return warned(sample.generated(0), *sample.weak_classifier())
 
 
-@metric(key="overall_tolerance_1_accuracy", conventions=MACRO | _SHARE, interval=of_shares, chance=_dealt(1), **_COMMON)
+@declared("overall_tolerance_1_accuracy", average="macro", chance=_dealt(1), **_COMMON)
 def overall_tolerance_1_accuracy(sample: Answers) -> Estimate:
     """Share of valid generated samples that the classifier assigns to the requested condition or a neighbour of it."""
     return sample.generated(1) if sample.ordered else sample.nothing(NO_ORDER)
 
 
-@metric(
-    key="classifier_exact_accuracy",
-    conventions=MICRO | {"samples": "real ones, held out"},
-    interval=of_shares,
-    chance=_majority(0),
-    **_COMMON,
-)
+@declared("classifier_exact_accuracy", average="micro", chance=_majority(0), default=True, **_CLASSIFIER)
 def classifier_exact_accuracy(sample: Answers) -> Estimate:
     """Share of real held-out samples that the classifier gets right.
 
@@ -309,39 +299,39 @@ def classifier_exact_accuracy(sample: Answers) -> Estimate:
     return sample.real(0)
 
 
-@metric(
-    key="classifier_tolerance_1_accuracy",
-    conventions=MICRO | {"samples": "real ones, held out"},
-    interval=of_shares,
-    chance=_majority(1),
-    **_COMMON,
-)
+@declared("classifier_tolerance_1_accuracy", average="micro", chance=_majority(1), **_CLASSIFIER)
 def classifier_tolerance_1_accuracy(sample: Answers) -> Estimate:
     """Share of real held-out samples that the classifier assigns to the true condition or a neighbour of it."""
     return sample.real(1) if sample.ordered else sample.nothing(NO_ORDER)
 
 
-@metric(
-    key="classifier_condition_number",
-    conventions=WHOLE | {"matrix": "shares of answers by true condition"},
+@declared(
+    "classifier_condition_number",
+    average="whole",
     chance=NoChance("it describes the classifier"),
-    interval=NoInterval("it describes this classifier"),
-    **_COMMON | {"direction": "lower", "bounds": (1, np.inf), "reference": "saerens2002"},
+    **_COMMON
+    | {
+        "direction": "lower",
+        "bounds": (1, np.inf),
+        "reference": "saerens2002",
+        "interval": NoInterval("it describes this classifier"),
+        "conventions": {"matrix": "shares of answers by true condition"},
+    },
 )
 def classifier_condition_number(sample: Answers) -> Estimate:
     """How much correcting for the classifier's confusions amplifies noise; above 10 there is no corrected value."""
-    found = sample.found
-    value = max(found.condition_number, 1.0) if found.condition_number == found.condition_number else np.nan
-    return Estimate(np.array([value]), np.array([found.confusion.sum()]), reason="no real samples were classified")
+    number = sample.found.condition_number
+    value = max(number, 1.0) if number == number else np.nan
+    return whole_of(value, int(sample.found.confusion.sum()), "no real samples were classified")
 
 
-@metric(key="corrected_exact_accuracy", chance=_dealt(0, corrected=True), **_CORRECTED)
+@declared("corrected_exact_accuracy", average="macro", chance=_dealt(0, corrected=True), **_CORRECTED)
 def corrected_exact_accuracy(sample: Answers) -> Estimate:
     """Share of samples with the requested condition, corrected for the classifier's confusions on real samples."""
     return sample.corrected(0)
 
 
-@metric(key="corrected_tolerance_1_accuracy", chance=_dealt(1, corrected=True), **_CORRECTED)
+@declared("corrected_tolerance_1_accuracy", average="macro", chance=_dealt(1, corrected=True), **_CORRECTED)
 def corrected_tolerance_1_accuracy(sample: Answers) -> Estimate:
     """The same share, with neighbours of the requested condition."""
     return sample.corrected(1) if sample.ordered else sample.nothing(NO_ORDER)

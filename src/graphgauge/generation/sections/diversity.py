@@ -8,55 +8,33 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats
-from graphgauge.generation.declared import (
+from graphgauge.core.metric import Estimate, Exempt, NoChance, NoInterval
+from graphgauge.core.registry import section
+from graphgauge.core.result import Reference, Result
+from graphgauge.core.types import Floats, Ints, Mask
+from graphgauge.generation.averages import (
     COUNT_LAWS,
     FAMILY,
     FEWEST_COMPARED,
     FEWEST_VALID,
     LAWS,
-    MACRO,
-    MICRO,
-    TOTAL,
-    WHOLE,
-    counted,
+    ConditionSample,
+    declared,
     few,
-    level,
-    nan_array,
+    floats,
     of_shares,
     over_pairs,
     over_samples,
     values_of,
+    warned,
+    whole_of,
 )
-from graphgauge.generation.distances import Pairs, unique_at
-from graphgauge.generation.inputs import Bits, Codes
-from graphgauge.generation.levels import (
-    SPLITS,
-    Draws,
-    band,
-    named,
-    share_draws,
-    simulated,
-    wider,
-)
-from graphgauge.generation.samples import ConditionSample
+from graphgauge.generation.distances import Pairs
+from graphgauge.generation.identity import unique_at
+from graphgauge.generation.levels import SPLITS, Draws, band, level, named, share_draws, simulated, wider
+from graphgauge.generation.sample import Sides
 from graphgauge.generation.sections.valid import Valid
-from graphgauge.generation.table import SampleTable
-from graphgauge.old.core.metric import (
-    Baseline,
-    ChanceFunction,
-    Estimate,
-    Exempt,
-    Ideal,
-    Level,
-    MetricFunction,
-    NoChance,
-    NoInterval,
-    metric,
-    section,
-)
-from graphgauge.old.core.result import Result
-from graphgauge.old.stats.intervals import standard_error
+from graphgauge.stats.errors import standard_error
 
 section(
     "diversity",
@@ -66,52 +44,44 @@ section(
 )
 
 
-def _real_answers(table: SampleTable) -> tuple[Bits, Codes] | None:
-    """Whether real samples are valid, and their conditions; those of the training set are real samples as well."""
-    if table.real_valid is None:
-        return None
-    if not len(table.excluded):
-        return table.real_valid, table.real_codes
-    if table.excluded_valid is None:
-        return None
-    return (
-        np.concatenate([table.real_valid, table.excluded_valid]),
-        np.concatenate([table.real_codes, table.excluded]),
-    )
-
-
 @dataclass(frozen=True)
 class Attempts(ConditionSample):
-    """All attempts, valid or not, and the valid ones."""
+    """All attempts, valid or not, and the valid ones; `real_answers` are validity and conditions of real samples."""
 
-    codes: Codes = field(kw_only=True)
-    answers: Bits | None = field(kw_only=True)
+    codes: Ints = field(kw_only=True)
+    answers: Mask | None = field(kw_only=True)
     valid: Valid = field(kw_only=True)
-
-    real_answers: tuple[Bits, Codes] | None = field(kw_only=True, default=None)
+    real_answers: tuple[Mask, Ints] | None = field(kw_only=True, default=None)
 
     @classmethod
-    def of(cls, table: SampleTable, draws: Draws, **common: Any) -> Attempts:
+    def from_sides(cls, sides: Sides, draws: Draws) -> Attempts:
+        generated, real = sides.generated, sides.real
+        assert generated is not None
+        known = real is not None and real.valid is not None
+        answers = None
+        if known:
+            # Those that are in training are real samples as well.
+            order = np.argsort(real.in_training, kind="stable")
+            answers = real.valid[order], real.conditions[order]
         return cls(
-            table.labels,
-            codes=table.codes,
-            answers=table.valid,
-            valid=Valid(table, draws, common.get("threads")),
-            real_answers=_real_answers(table),
-            **common,
+            sides.labels,
+            codes=generated.conditions,
+            answers=generated.valid,
+            valid=Valid(sides, draws),
+            real_answers=answers,
         )
 
     @property
-    def attempts(self) -> Codes:
+    def attempts(self) -> Ints:
         return np.bincount(self.codes, minlength=self.groups)
 
     @property
-    def counts(self) -> Codes:
+    def counts(self) -> Ints:
         """Valid samples of each condition."""
         return np.bincount(self.valid.codes, minlength=self.groups)
 
     @property
-    def enough(self) -> Bits:
+    def enough(self) -> Mask:
         return self.counts >= FEWEST_VALID
 
     def left_out(self) -> Mapping[str, str]:
@@ -132,7 +102,12 @@ class Attempts(ConditionSample):
                 (error[place],), (df[place],) = standard_error(spread, np.ones(len(spread)))
         return self.estimate(values, self.counts, _FEW, error=error, df=df)
 
-    def pairs_level(self, name: str, kind: str, scale: float) -> Level | None:
+    def of_ids(self, read: Callable[[Ints], float]) -> Floats:
+        """A function of the ids of the valid samples of each condition, if there are enough."""
+        valid = self.valid
+        return floats(read(valid.ids[own]) if len(own) >= FEWEST_VALID else np.nan for own in valid.rows)
+
+    def pairs_level(self, name: str, kind: str, scale: float) -> Reference | None:
         """The mean distance within samples of a reference generator, as many as the run has."""
         drawn = self.valid.pair_draws(kind, name == "memoriser")
         if drawn is None:
@@ -143,21 +118,21 @@ class Attempts(ConditionSample):
         weights = known * (self.counts if self.average == "micro" else 1)
         return simulated(name, np.nansum(drawn * weights, axis=1) / weights.sum() / scale)
 
-    def unique_level(self, k: int | None) -> Level | None:
+    def unique_level(self, k: int | None) -> Reference | None:
         """The share of distinct samples among real ones.
 
         The run is compared at sizes at which the real samples can be drawn without repeating any: half of them. A
         repeat that real samples do not show may still be there: its rate is bounded by the number of their pairs.
         """
         valid, generator = self.valid, self.valid.draws.generator(19)
-        if valid.real_ids is None:
+        if valid.real_ids is None or not valid.same_rules:
             return None
         columns, own, centre = np.full((3, SPLITS * 5, self.groups), np.nan)
         reduced: list[int] = []
         for place, rows in enumerate(valid.real_rows):
             n, m = len(rows), int(self.counts[place])
-            size = min(m, n // 2) if k is None else k
             half = min(m, n // 2)
+            size = half if k is None else k
             if not self.enough[place] or size < FEWEST_VALID or half < size or m < size:
                 continue
             ids = valid.real_ids[rows]
@@ -174,10 +149,9 @@ class Attempts(ConditionSample):
         known = ~np.isnan(centre[0])
         if not known.any():
             return None
-        averaged = self.averaged(self.average or "macro")
 
         def mean(values: Floats) -> float:
-            return float(averaged.estimate(np.where(known, values, np.nan), self.counts, "").value[0])
+            return self.combined(np.where(known, values, np.nan), self.counts)
 
         draws = np.clip([mean(row) for row in columns], 0, 1)
         at_size = mean(own[0]) if reduced or not known[self.enough].all() else None
@@ -185,78 +159,74 @@ class Attempts(ConditionSample):
         if reduced:
             each = "" if self.groups == 1 else " per condition"
             note = f"simulated with at most {max(reduced)} samples{each}, half of the real ones; see `own`"
-        low, high = band(draws)
-        value = mean(centre[0])
-        return Ideal(value, min(low, value), max(high, value), at_size, note)
-
-    def of_ids(self, read: Callable[[Codes], float]) -> Floats:
-        """A function of the ids of the valid samples of each condition, if there are enough."""
-        valid = self.valid
-        return nan_array(read(valid.ids[own]) if len(own) >= FEWEST_VALID else np.nan for own in valid.rows)
+        (low, high), value = band(draws), mean(centre[0])
+        return level("perfect", value, min(low, value), max(high, value), at_size, note)
 
 
-def _real_pairs(kind: str, scale: Callable[[Valid], float], *, spread: bool = False) -> ChanceFunction:
+# ---- levels
+
+
+def _real_pairs(kind: str, scale: Callable[[Valid], float], *, spread: bool = False) -> Any:
     """Perfect: the real samples compared with each other. Memoriser: the training samples. Chance: one sample
     repeated."""
 
-    def chance(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
+    def chance(sample: Attempts) -> tuple[Reference, ...]:
         valid, by = sample.valid, scale(sample.valid)
         real = valid.real_hamming if kind == "hamming" else valid.real_jaccard
+        values = values_of(real, "std" if spread else "mean") / by
+        perfect = level("perfect", sample.combined(np.where(sample.enough, values, np.nan), sample.counts))
         if spread:
-            found = level(sample, np.where(sample.enough, values_of(real, "std") / by, np.nan), sample.counts)
-            return named({"chance": Level(0.0), "perfect": Ideal(found)})
-        levels = {name: sample.pairs_level(name, kind, by) for name in ("memoriser", "perfect")}
-        found = level(sample, np.where(sample.enough, values_of(real, "mean") / by, np.nan), sample.counts)
-        drawn = levels["perfect"] or Ideal(found)
-        return named({"chance": Level(0.0), **levels, "perfect": Ideal(found, drawn.low, drawn.high)})
+            return named({"chance": level("chance", 0.0), "perfect": perfect})
+        drawn = sample.pairs_level("perfect", kind, by)
+        if drawn is not None:
+            perfect = level("perfect", perfect.value, drawn.low, drawn.high)
+        copied = sample.pairs_level("memoriser", kind, by)
+        return named({"chance": level("chance", 0.0), "memoriser": copied, "perfect": perfect})
 
     chance.__doc__ = _real_pairs.__doc__
     return chance
 
 
-def _real_unique(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
-    """Perfect: as many real samples, of half of the real ones at most. Memoriser: training samples. Chance: one sample
-    repeated."""
-    valid, k = sample.valid, params.get("k")
+def _real_unique(sample: Attempts, *, k: int | None = None) -> tuple[Reference, ...]:
+    """Perfect: as many real samples, of half of the real ones at most. Memoriser: training samples, drawn with
+    replacement. Chance: one sample repeated."""
+    valid = sample.valid
     sizes = sample.counts if k is None else np.full(sample.groups, k)
-    repeated = level(sample, np.where(sample.enough, 1 / np.maximum(sizes, 1), np.nan), sample.counts)
-    levels: dict[str, Level | None] = {"chance": Level(repeated)}
-    levels["perfect"] = sample.unique_level(k)
+    repeated = sample.combined(np.where(sample.enough, 1 / np.maximum(sizes, 1), np.nan), sample.counts)
+    levels = {"chance": level("chance", repeated), "perfect": sample.unique_level(k)}
     copied = [len(rows) > 0 for rows in valid.train_rows]
     if valid.train is not None and sample.enough.any() and np.all(copied, where=sample.enough):
         generator, shares = valid.draws.generator(15), np.full((SPLITS, sample.groups), np.nan)
         for place in np.flatnonzero(sample.enough):
             ids, size = valid.train_ids[valid.train_rows[place]], int(sizes[place])
-            drawn = (generator.choice(ids, size, replace=len(ids) < size) for _ in range(SPLITS))
-            shares[:, place] = [len(np.unique(own)) / size for own in drawn]
-        averaged = [level(sample, row, sample.counts) for row in shares]
-        levels["memoriser"] = simulated("memoriser", np.array(averaged))
+            shares[:, place] = [len(np.unique(generator.choice(ids, size))) / size for _ in range(SPLITS)]
+        levels["memoriser"] = simulated("memoriser", floats(sample.combined(row, sample.counts) for row in shares))
     return named(levels)
 
 
-def _real_novelty(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
+def _real_novelty(sample: Attempts) -> tuple[Reference, ...]:
     """Perfect: real samples that the generator was not trained on. Memoriser: copies of training samples; near_copy:
     the same with one bit or edge moved."""
-    # Real samples that it was trained on were dropped; the valid ones count as not novel.
+    # Real samples that it was trained on count as not novel.
     valid = sample.valid
-    given = valid.excluded + (0 if valid.real is None else len(valid.real))
-    levels: dict[str, Level | None] = {"memoriser": Baseline(0.0, 0.0, 0.0)}
+    given = valid.learned + (0 if valid.real is None else len(valid.real))
+    levels: dict[str, Reference | None] = {"memoriser": level("memoriser", 0.0, 0.0, 0.0)}
     copied, count = valid.near_copy_novelty, len(valid.codes)
     if copied == copied and count:
-        draws = valid.draws.generator(16).binomial(count, copied, valid.draws.resamples) / count
-        levels["near_copy"] = Baseline(copied, *band(draws))
+        draws = valid.draws.generator(16).binomial(count, copied, valid.draws.draws) / count
+        levels["near_copy"] = level("near_copy", copied, *band(draws))
     if given and count:
-        new = given - valid.excluded
-        draws = share_draws(new, given, count, draws=valid.draws.resamples, generator=valid.draws.generator(17))
+        new = given - valid.learned
+        draws = share_draws(new, given, count, draws=valid.draws.draws, generator=valid.draws.generator(17))
         low, high = band(draws)
-        levels["perfect"] = Ideal(new / given, min(low, new / given), max(high, new / given))
+        levels["perfect"] = level("perfect", new / given, min(low, new / given), max(high, new / given))
     return named(levels)
 
 
-def _real_validity(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
+def _real_validity(sample: Attempts) -> tuple[Reference, ...]:
     """Perfect: real samples under the same rules, with the run's mix of conditions; only if their validity is given."""
     if sample.real_answers is None or not len(sample.real_answers[0]):
-        return {}
+        return ()
     fit, codes = sample.real_answers
     n = np.bincount(codes, minlength=sample.groups).astype(float)
     valid = np.bincount(codes, fit, minlength=sample.groups)
@@ -264,24 +234,24 @@ def _real_validity(function: MetricFunction, sample: Attempts, params: Mapping[s
     valid, n = np.where(n > 0, valid, fit.sum()), np.where(n > 0, n, len(fit))
     draws = sample.valid.draws
     prior = None if sample.groups == 1 else (valid.sum() + 0.5) / (n.sum() + 1)
-    shares = share_draws(valid, n, sample.attempts, draws=draws.resamples, generator=draws.generator(18), prior=prior)
+    shares = share_draws(valid, n, sample.attempts, draws=draws.draws, generator=draws.generator(18), prior=prior)
     asked = sample.attempts > 0
     weights = sample.attempts[asked] / sample.attempts.sum()
     low, high = band((shares[:, asked] * weights).sum(axis=1))
     value = float((valid[asked] / n[asked] * weights).sum())
-    return named({"perfect": Ideal(value, min(low, value), max(high, value))})
+    return (level("perfect", value, min(low, value), max(high, value)),)
 
 
-def _never_new(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
+def _never_new(sample: Attempts) -> tuple[Reference, ...]:
     """Memoriser: copies of training samples, none of which is new."""
-    return {"memoriser": Baseline(0.0)}
+    return (level("memoriser", 0.0),)
 
 
-def _copies_levels(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
+def _copies_levels(sample: Attempts) -> tuple[Reference, ...]:
     """Perfect: training and real samples with their roles dealt at random. Near_copy: training samples with one bit or
     edge moved."""
-    found = sample.valid.nearest
-    return {} if found is None else named({name: simulated(name, draws) for name, draws in found.drawn.items()})
+    near = sample.valid.nearest
+    return () if near is None else named({name: simulated(name, draws) for name, draws in near.drawn.items()})
 
 
 def _read(result: Result) -> str:
@@ -294,35 +264,43 @@ def _read(result: Result) -> str:
     return "few distinct samples: the generator repeats itself" if result.value < 0.5 else "many samples are repeated"
 
 
+# ---- metrics
+
 _FEW = f"no condition has {FEWEST_VALID} valid samples"
 _COMMON: dict[str, Any] = {
-    "family": FAMILY,
     "section": "diversity",
     "needs": ("attempts",),
     "unit": "sample",
-    "laws": LAWS,
-    "reference": "polykovskiy2020",
     "direction": "higher",
     "bounds": (0, 1),
+    "laws": LAWS,
+    "reference": "polykovskiy2020",
+    "conventions": {"samples": "valid ones"},
 }
-_PAIRS = _COMMON | {"needs": ("pairs",), "reference": "hamming1950"}
-_WITHIN = MACRO | {"pairs": "within a condition, each once", "samples": "valid ones"}
+_PAIRS = _COMMON | {"needs": ("pairs",), "unit": "pair", "reference": "hamming1950"}
+_WITHIN = {"pairs": "of one condition, each once", "samples": "valid ones"}
+_HAMMING = _PAIRS | {"conventions": _WITHIN | {"distance": "Hamming, as a share of all bits"}}
 _COUNT = _COMMON | {
     "direction": "none",
     "bounds": (0, np.inf),
     "laws": COUNT_LAWS,
-    "conventions": TOTAL,
     "chance": NoChance("a count is neither good nor bad"),
     "interval": NoInterval("a count of these samples"),
 }
 
 
-@metric(
-    key="validity_rate",
+@declared(
+    "validity_rate",
+    average="micro",
     interval=of_shares,
-    conventions=MICRO | {"attempts": "all of them; no answer is not valid"},
     chance=_real_validity,
-    **_COMMON | {"needs": ("validity",), "laws": LAWS | {"monotone": True}},
+    default=True,
+    **_COMMON
+    | {
+        "needs": ("validity",),
+        "laws": LAWS | {"monotone": True},
+        "conventions": {"attempts": "all of them; no answer is not valid"},
+    },
 )
 def validity_rate(sample: Attempts) -> Estimate:
     """Share of all attempts that are valid."""
@@ -330,12 +308,12 @@ def validity_rate(sample: Attempts) -> Estimate:
     return sample.share(sample.answers, sample.codes, "no samples were generated")
 
 
-@metric(
-    key="overall_mean_diversity",
-    conventions=_WITHIN | {"distance": "Hamming, as a share of all bits"},
+@declared(
+    "overall_mean_diversity",
+    average="macro",
     interval=over_pairs,
     chance=_real_pairs("hamming", lambda valid: valid.width),
-    **_PAIRS,
+    **_HAMMING,
 )
 def overall_mean_diversity(sample: Attempts) -> Estimate:
     """Mean share of bits in which two valid samples of a condition differ.
@@ -346,25 +324,26 @@ def overall_mean_diversity(sample: Attempts) -> Estimate:
     return sample.of_pairs(sample.valid.hamming, sample.valid.width)
 
 
-@metric(
-    key="overall_std_diversity",
-    conventions=_WITHIN | {"distance": "Hamming, as a share of all bits", "ddof": "0"},
+@declared(
+    "overall_std_diversity",
+    average="macro",
     interval=NoInterval("a spread describes these samples"),
     chance=_real_pairs("hamming", lambda valid: valid.width, spread=True),
-    **_PAIRS | {"direction": "none", "laws": COUNT_LAWS},
+    **_HAMMING | {"direction": "none", "laws": COUNT_LAWS},
 )
 def overall_std_diversity(sample: Attempts) -> Estimate:
     """Standard deviation over pairs of the share of bits in which two valid samples differ."""
     return sample.estimate(values_of(sample.valid.hamming, "std") / sample.valid.width, sample.counts, _FEW)
 
 
-@metric(
-    key="overall_uniqueness_ratio",
-    conventions=MACRO | {"samples": "valid ones"},
+@declared(
+    "overall_uniqueness_ratio",
+    average="macro",
     interval=over_samples,
     chance=_real_unique,
     goal=0.8,
     interpretation=_read,
+    default=True,
     **_COMMON,
 )
 def overall_uniqueness_ratio(sample: Attempts) -> Estimate:
@@ -378,29 +357,53 @@ def overall_uniqueness_ratio(sample: Attempts) -> Estimate:
             single = np.count_nonzero(counts == 1) / len(rows)
             error[place], df[place] = np.sqrt(single * (1 - single) / (len(rows) - 1)), len(rows) - 1
     estimate = sample.estimate(values, sample.counts, _FEW, error=error, df=df, range=(0.0, 1.0))
-    return estimate.warned(*sample.valid.warnings)
+    return warned(estimate, *sample.valid.warnings)
 
 
-@metric(
-    key="novelty",
-    conventions=MICRO | {"samples": "valid ones"},
+@declared(
+    "novelty",
+    average="micro",
     interval=of_shares,
     chance=_real_novelty,
+    default=True,
     **_COMMON | {"needs": ("novelty",)},
 )
 def novelty(sample: Attempts) -> Estimate:
     """Share of valid samples that are not in the training set; graphs are equal up to isomorphism."""
     kept = sample.enough[sample.valid.codes]
     estimate = sample.share(sample.valid.novel[kept], sample.valid.codes[kept], _FEW)
-    return estimate.warned(*sample.valid.warnings)
+    return warned(estimate, *sample.valid.warnings)
 
 
-@metric(
-    key="valid_unique_novel",
-    conventions=MICRO | {"attempts": "all of them", "repeats": "over all conditions"},
+@declared(
+    "unique_novelty",
+    average="micro",
     interval=of_shares,
     chance=_never_new,
-    **_COMMON | {"needs": ("novelty",), "reference": "vignac2023"},
+    **_COMMON
+    | {"needs": ("novelty",), "reference": "polykovskiy2020", "conventions": {"samples": "distinct valid ones"}},
+)
+def unique_novelty(sample: Attempts) -> Estimate:
+    """Share of the distinct valid samples of a condition that are not in the training set, as in MOSES."""
+    valid = sample.valid
+    kept = np.zeros(len(valid.ids), bool)
+    for rows in valid.rows:
+        if len(rows) >= FEWEST_VALID:
+            kept[rows[np.unique(valid.ids[rows], return_index=True)[1]]] = True
+    return sample.share(valid.novel[kept], valid.codes[kept], _FEW)
+
+
+@declared(
+    "valid_unique_novel",
+    average="micro",
+    interval=of_shares,
+    chance=_never_new,
+    **_COMMON
+    | {
+        "needs": ("novelty",),
+        "reference": "vignac2023",
+        "conventions": {"attempts": "all of them", "repeats": "over all conditions"},
+    },
 )
 def valid_unique_novel(sample: Attempts) -> Estimate:
     """Share of all attempts that are valid, differ from all earlier ones and are not in the training set."""
@@ -410,25 +413,27 @@ def valid_unique_novel(sample: Attempts) -> Estimate:
     missed = np.repeat(np.arange(sample.groups), sample.attempts - sample.counts)
     items = np.concatenate([first & valid.novel, np.zeros(len(missed), bool)])
     estimate = sample.share(items, np.concatenate([valid.codes, missed]), "no samples were generated")
-    return estimate.warned(*valid.warnings)
+    return warned(estimate, *valid.warnings)
 
 
-@metric(
-    key="nearer_to_training",
-    conventions=WHOLE
-    | {
-        "samples": "valid ones that equal no training or real sample",
-        "ties": "share their weight",
-        "distance": "Hamming; graphs: L1 of counts of refined colours, least if one edge differs",
-    },
+@declared(
+    "nearer_to_training",
+    average="whole",
     interval=NoInterval("samples share their neighbours; compare with the band of a perfect generator"),
     chance=_copies_levels,
+    default=True,
     **_COMMON
     | {
         "needs": ("copies",),
         "reference": "alaa2022",
         "direction": "lower",
         "laws": LAWS | {"permutation": Exempt("large samples are drawn from, in their order")},
+        "conventions": {
+            "samples": "valid ones that equal no training or real sample",
+            "ties": "share their weight",
+            "distance": "Jaccard; molecules: Tanimoto; graphs: L1 of counts of refined colours, least if one edge "
+            "differs",
+        },
     },
 )
 def nearer_to_training(sample: Attempts) -> Estimate:
@@ -438,43 +443,42 @@ def nearer_to_training(sample: Attempts) -> Estimate:
     near to one as to the other has the share of training samples among both. Near copies of training samples have a
     larger share, even if none of them is in the training set.
     """
-    found = sample.valid.nearest
-    if found is None:
-        few_of = f"fewer than {FEWEST_COMPARED} new generated, training or real samples"
-        return Estimate(np.array([np.nan]), np.array([0]), reason=few_of)
-    return Estimate(np.array([found.share]), np.array([found.n]))
+    near = sample.valid.nearest
+    if near is None:
+        return whole_of(np.nan, 0, f"fewer than {FEWEST_COMPARED} new generated, training or real samples")
+    return whole_of(near.share, near.n, "")
 
 
-@metric(
-    key="mean_hamming_bits",
-    conventions=_WITHIN | {"distance": "Hamming, in bits"},
+@declared(
+    "mean_hamming_bits",
+    average="macro",
     interval=over_pairs,
     chance=_real_pairs("hamming", lambda valid: 1.0),
-    **_PAIRS | {"bounds": (0, np.inf), "unit": "sample"},
+    **_PAIRS | {"bounds": (0, np.inf), "unit": "sample", "conventions": _WITHIN | {"distance": "Hamming, in bits"}},
 )
 def mean_hamming_bits(sample: Attempts) -> Estimate:
     """Mean number of bits in which two valid samples of a condition differ."""
     return sample.of_pairs(sample.valid.hamming)
 
 
-@metric(
-    key="mean_jaccard",
-    conventions=_WITHIN | {"distance": "Jaccard; two empty samples: 0"},
+@declared(
+    "mean_jaccard",
+    average="macro",
     interval=over_pairs,
     chance=_real_pairs("jaccard", lambda valid: 1.0),
-    **_PAIRS | {"reference": "jaccard1912"},
+    **_PAIRS | {"reference": "jaccard1912", "conventions": _WITHIN | {"distance": "Jaccard; two empty samples: 0"}},
 )
 def mean_jaccard(sample: Attempts) -> Estimate:
     """Mean Jaccard distance of two valid samples of a condition: bits set in only one over bits set in either."""
     return sample.of_pairs(sample.valid.jaccard)
 
 
-@metric(
-    key="unique@{k}",
-    conventions=MACRO | {"samples": "valid ones, the mean over all choices of k"},
+@declared(
+    "unique@{k}",
+    average="macro",
     interval=NoInterval("a mean over draws from one sample; overall_uniqueness_ratio has one"),
     chance=_real_unique,
-    **_COMMON,
+    **_COMMON | {"conventions": {"samples": "valid ones, the mean over all choices of k"}},
 )
 def unique_at_k(sample: Attempts, *, k: int = 10) -> Estimate:
     """Expected share of distinct samples among k valid ones of a condition.
@@ -485,16 +489,16 @@ def unique_at_k(sample: Attempts, *, k: int = 10) -> Estimate:
     return sample.estimate(values, sample.counts, f"no condition has {k} valid samples")
 
 
-@metric(key="unique_samples", **_COUNT)
-def unique_samples(sample: Attempts) -> Estimate:
+@declared("unique_problems", average="total", **_COUNT)
+def unique_problems(sample: Attempts) -> Estimate:
     """Number of distinct valid samples, summed over conditions."""
     values = sample.of_ids(lambda ids: float(len(np.unique(ids))))
     return sample.estimate(values, sample.counts, _FEW)
 
 
-@metric(key="total_valid", **_COUNT)
+@declared("total_valid", average="total", **_COUNT)
 def total_valid(sample: Attempts) -> Estimate:
     """Number of valid samples."""
     if sample.attempts.sum():
         return sample.estimate(np.where(sample.attempts > 0, sample.counts, np.nan), sample.counts, "no samples")
-    return counted(sample, sample.counts, "no samples were generated")
+    return sample.count(sample.counts, "no samples were generated")

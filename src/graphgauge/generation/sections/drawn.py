@@ -7,54 +7,43 @@ from functools import cached_property
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats
-from graphgauge.generation.graph_mmd import CONVENTIONS, feature_mmd, padded
+from graphgauge.core.types import Floats, Mask
+from graphgauge.generation.graph_features import CONVENTIONS, feature_mmd, padded
 from graphgauge.generation.graphs import Graphs, concatenated
-from graphgauge.generation.inputs import Bits
-from graphgauge.generation.levels import Draws, kernel_levels, near_copies, unstructured
-from graphgauge.generation.sections.two_sided import Sides
-from graphgauge.generation.table import SampleTable
+from graphgauge.generation.levels import Draws, kernel_levels
+from graphgauge.generation.molecules import Molecules
+from graphgauge.generation.references import near_copies, unstructured
+from graphgauge.generation.sample import Samples, Sides
+from graphgauge.generation.sections.two_sided import Compared
 from graphgauge.generation.two_sample import MMDTest, biased
 
 # Graphs of each reference generator at most.
 _POOL = 200
 
 
-class Drawn(Sides):
+class Drawn(Compared):
     """Graphs on both sides."""
 
-    def __init__(self, table: SampleTable, draws: Draws, convention: str) -> None:
+    def __init__(self, sides: Sides, draws: Draws, convention: str) -> None:
         self._draws, self.convention = draws, CONVENTIONS[convention]
-        assert isinstance(table.real, Graphs)
-        assert isinstance(table.generated, Graphs)
-        fit, kept = table.real_kept, table.kept
-        super().__init__(
-            table.real.take(fit),
-            table.real_codes[fit],
-            table.generated.take(kept),
-            table.codes[kept],
-            len(table.labels),
-        )
-        if isinstance(table.train, Graphs) and len(table.train) and table.train_codes is not None:
-            self.train, self.train_codes = table.train, table.train_codes
-        if table.copied is not None and table.copied[kept].any():
-            self.copied = table.copied[kept]
-        if isinstance(table.excluded_samples, Graphs) and len(table.excluded):
-            fits = table.excluded_kept
-            self.left, self.left_codes = table.excluded_samples.take(fits), table.excluded[fits]
+        super().__init__(sides, graphs_of)
         self._tests: dict[str, list[MMDTest | None]] = {}
         self._features: dict[str, tuple[Floats, Floats]] = {}
+
+    @property
+    def conventions(self) -> dict[str, str]:
+        return {"protocol": self.convention.name, "power": self.convention.estimator}
 
     def _described(self, kind: str) -> tuple[Floats, Floats]:
         if kind not in self._features:
             features = self.convention.kernels[kind].features
-            real, generated = padded(features(self.real), features(self.generated))
+            real, generated = padded(features(self.real.rows), features(self.generated.rows))
             self._features[kind] = real, generated
         return self._features[kind]
 
     def mmd(self, kind: str) -> list[MMDTest | None]:
         if kind not in self._tests:
-            self._tests[kind] = self.each(lambda code: self._mmd(kind, code, self.codes == code))
+            self._tests[kind] = self.each(lambda code: self._mmd(kind, code, self.generated.codes == code))
         return self._tests[kind]
 
     def mmd_tested(self, kind: str) -> list[MMDTest | None]:
@@ -68,14 +57,14 @@ class Drawn(Sides):
 
         return self.each(test)
 
-    def _mmd(self, kind: str, code: int, rows: Bits) -> MMDTest:
+    def _mmd(self, kind: str, code: int, rows: Mask) -> MMDTest:
         real, generated = self._described(kind)
         return feature_mmd(
-            _by_content(real[self.real_codes == code]),
+            _by_content(real[self.real.codes == code]),
             _by_content(self._kept(generated[rows], kind, code)),
             self.convention.kernels[kind],
             self.convention.score,
-            permutations=self._draws.permutations,
+            permutations=self._draws.draws,
             generator=self._draws.generator(5, code),
         )
 
@@ -85,56 +74,52 @@ class Drawn(Sides):
 
     def ratio(self, code: int) -> float:
         """The mean over statistics of the MMD² of generated graphs over that of the training set, both biased."""
-        own = None if self.train_codes is None else self.train.take(self.train_codes == code)
+        own = None if self.train is None else self.train.of(code)
         if own is None or len(own) < 2:
             return np.nan
-        found = []
+        ratios = []
         for kind, chosen in self.convention.kernels.items():
             real, generated = (
-                side[codes == code]
-                for side, codes in zip(self._described(kind), (self.real_codes, self.codes), strict=True)
+                side[part.codes == code]
+                for side, part in zip(self._described(kind), (self.real, self.generated), strict=True)
             )
-            generated = self._kept(generated, kind, code)
-            real, generated, train = padded(real, generated, chosen.features(own))
+            real, generated, train = padded(real, self._kept(generated, kind, code), chosen.features(own))
             inside = chosen.kernel(real, real).sum()
             values = [
-                biased(
-                    inside, chosen.kernel(other, other).sum(), chosen.kernel(real, other).sum(), len(real), len(other)
-                )
-                for other in (generated, train)
+                biased(inside, chosen.kernel(each, each).sum(), chosen.kernel(real, each).sum(), len(real), len(each))
+                for each in (generated, train)
             ]
-            found.append(values[0] / values[1] if values[1] > 0 else np.nan)
-        known = [value for value in found if value == value]
+            ratios.append(values[0] / values[1] if values[1] > 0 else np.nan)
+        known = [value for value in ratios if value == value]
         return float(np.mean(known)) if known else np.nan
 
     def mmd_levels(self, kind: str) -> dict[str, Floats]:
         chosen, real = self.convention.kernels[kind], self._described(kind)[0]
 
         def levels(code: int) -> Mapping[str, Floats]:
-            own = _by_content(real[self.real_codes == code])
+            own = _by_content(real[self.real.codes == code])
             test = self.mmd(kind)[code]
             assert test is not None
-            n, m = test.n
-            pools = {name: chosen.features(pool) for name, pool in self._pools(code, m).items()}
-            if self.left is not None and self.left_codes is not None:
-                pools["left"] = chosen.features(self.left.take(self.left_codes == code))
+            pools = {name: chosen.features(pool) for name, pool in self._pools(code, test.n[1]).items()}
+            if self.learned is not None:
+                pools["learned"] = chosen.features(self.learned.of(code))
             width = max([own.shape[1], *(pool.shape[1] for pool in pools.values())])
 
             def wide(rows: Floats) -> Floats:
                 return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
 
             wider = {name: wide(pool) for name, pool in pools.items()}
-            fresh = concatenated(wide(own), wider.pop("left", None))
+            fresh = concatenated(wide(own), wider.pop("learned", None))
             return kernel_levels(
                 chosen.kernel,
                 wide(own),
                 wider,
-                n,
-                m,
+                *test.n,
                 self.convention.score,
-                draws=self._draws.resamples,
+                draws=self._draws.draws,
                 generator=self._draws.generator(11, code),
                 fresh=fresh,
+                train=self.trained(code),
             )
 
         return self.drawn(self.each(levels))
@@ -142,19 +127,25 @@ class Drawn(Sides):
     def _pools(self, code: int, count: int) -> dict[str, Graphs]:
         if code not in self._pool_cache:
             generator = self._draws.generator(12, code)
-            real, _ = self.pair(code)
+            real = self.real.of(code)
             pools = {} if real.directed else {"chance": unstructured(real, min(count, _POOL), generator)}
             train = self.copies(code, generator, _POOL)
             if train is not None:
                 pools["memoriser"] = train
-                if not train.directed:
-                    pools["near_copy"] = near_copies(train, generator)
+                near = near_copies(train, generator)
+                pools |= {} if near is None else {"near_copy": near}
             self._pool_cache[code] = pools
         return self._pool_cache[code]
 
     @cached_property
     def _pool_cache(self) -> dict[int, dict[str, Graphs]]:
         return {}
+
+
+def graphs_of(side: Samples) -> Graphs | None:
+    """The graphs of a side: its items, or those of its molecules."""
+    graphs: Graphs | None = side.items.graphs if isinstance(side.items, Molecules) else side.items
+    return graphs
 
 
 def _by_content(rows: Floats) -> Floats:

@@ -8,20 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats
+from graphgauge.core.types import Floats
+from graphgauge.generation.averages import flat
+from graphgauge.generation.distances import squared_distances
 from graphgauge.generation.levels import (
     MOST,
     SPLITS,
     Draws,
     kernel_levels,
-    near_copies,
     note_of_sizes,
     split_sizes,
     splits,
-    unstructured,
 )
-from graphgauge.generation.sections.two_sided import Sides, copied_rows, in_order
-from graphgauge.generation.table import SampleTable
+from graphgauge.generation.molecules import Molecules
+from graphgauge.generation.references import near_copies, unstructured
+from graphgauge.generation.sample import Samples, Sides
+from graphgauge.generation.sections.two_sided import Compared
 from graphgauge.generation.two_sample import (
     PRDC,
     MMDTest,
@@ -29,7 +31,6 @@ from graphgauge.generation.two_sample import (
     mmd_test,
     prdc,
     prdc_of,
-    squared_distances,
     squared_radii,
     unbiased,
 )
@@ -38,33 +39,22 @@ from graphgauge.generation.two_sample import (
 NEIGHBOURS = 5
 
 
-class Encoded(Sides):
-    """Encodings (n, d) of both sides: latent vectors, or the bits if there is no encoder."""
+class Encoded(Compared):
+    """Encodings (n, d) of both sides: latent vectors, or without an encoder bits, or fingerprints of molecules."""
 
-    def __init__(self, table: SampleTable, draws: Draws, threads: int | None) -> None:
-        self._draws, self._threads = draws, threads
-        self.space = "latent vectors" if encoded(table) else "bits"
-        train: Floats | None
-        if encoded(table):
-            real, generated, train = table.latents, table.generated_latents, table.train_latents
-        else:
-            real, generated = (_as_vectors(samples) for samples in (table.real, table.generated))
-            train = None if table.train is None or not len(table.train) else _as_vectors(table.train)
-        if train is not None and table.train_codes is not None:
-            self.train, self.train_codes = in_order(train, table.train_codes)
-        left = table.excluded_latents if encoded(table) else table.excluded_samples
-        if isinstance(left, np.ndarray) and len(table.excluded):
-            rows = _as_vectors(left)
-            self.left, self.left_codes = in_order(rows, table.excluded, table.excluded_kept)
-        assert generated is not None
-        self.copied = copied_rows(generated, table)
-        assert real is not None
-        assert generated is not None
-        super().__init__(
-            *in_order(real, table.real_codes, table.real_kept),
-            *in_order(generated, table.codes, table.kept),
-            len(table.labels),
-        )
+    def __init__(self, sides: Sides, draws: Draws) -> None:
+        self._draws = draws
+        self.space = space_of(sides)
+        super().__init__(sides, self._rows)
+
+    def _rows(self, side: Samples) -> Floats | None:
+        if self.space == "latent vectors":
+            latents: Floats | None = side.latents
+            return latents
+        if side.items is None:
+            return None
+        bits = side.items.fingerprints if isinstance(side.items, Molecules) else flat(side.items)
+        return bits.astype(np.float64)
 
     def pools(self, code: int, real: Floats, count: int, generator: np.random.Generator) -> dict[str, Floats]:
         """Samples of the reference generators other than the perfect one."""
@@ -78,16 +68,22 @@ class Encoded(Sides):
             pools["chance"] = unstructured(real, max(count, min(4 * count, MOST)), generator)
         return pools
 
+    @property
+    def conventions(self) -> dict[str, str]:
+        return {"encodings": self.space}
+
+    # ---- neighbourhoods
+
     @cached_property
     def prdc(self) -> list[PRDC | None]:
-        return self.each(lambda code: prdc(*self.pair(code), k=NEIGHBOURS, threads=self._threads))
+        return self.each(lambda code: prdc(*self.pair(code), k=NEIGHBOURS))
 
     @cached_property
     def prdc_levels(self) -> tuple[dict[str, dict[str, Floats]], list[PRDC | None], str | None]:
         """The draws of each level of each measure, the run at the same sizes, and what these are."""
         sizes: dict[int, tuple[int, int]] = {}
         own: list[PRDC | None] = [None] * self.groups
-        most = _most_points(self.real.shape[1])
+        most = _most_points(self.real.rows.shape[1])
 
         def levels(code: int) -> Mapping[str, list[PRDC]] | None:
             real, generated = self.pair(code)
@@ -102,7 +98,7 @@ class Encoded(Sides):
             within = squared_distances(real, real)
             parts, neighbours = splits(held_out, len(real), kept, fresh, generator), Neighbours(within, NEIGHBOURS)
             radii = [neighbours.radii(a) for a, _ in parts]
-            found = {
+            drawn = {
                 "perfect": [
                     prdc_of(own_radii, neighbours.radii(b), within[np.ix_(a, b)], NEIGHBOURS)
                     for (a, b), own_radii in zip(parts, radii, strict=True)
@@ -116,26 +112,18 @@ class Encoded(Sides):
 
             own[code] = against(generated, 0)
             for name, pool in self.pools(code, real, fresh, generator).items():
-                found[name] = [against(pool, place) for place in range(len(parts))]
-            return found
+                drawn[name] = [against(pool, place) for place in range(len(parts))]
+            return drawn
 
         drawn = self.each(levels)
-        measures = {
-            name: self.drawn(
-                [
-                    None
-                    if each is None
-                    else {kind: np.array([getattr(one, name) for one in draws]) for kind, draws in each.items()}
-                    for each in drawn
-                ]
-            )
-            for name in PRDC._fields
-        }
+        measures = {name: self.drawn([_draws_of(each, name) for each in drawn]) for name in PRDC._fields}
         note = None
         if sizes:
             kept, fresh = ([pair[side] for pair in sizes.values()] for side in (0, 1))
             note = note_of_sizes(kept, fresh, self.groups)
         return measures, own, note
+
+    # ---- discrepancies
 
     @cached_property
     def mmd(self) -> list[MMDTest | None]:
@@ -149,7 +137,7 @@ class Encoded(Sides):
     def _mmd(self, code: int, pair: tuple[Any, Any] | None) -> MMDTest | None:
         if pair is None:
             return None
-        return mmd_test(*pair, permutations=self._draws.permutations, generator=self._draws.generator(4, code))
+        return mmd_test(*pair, permutations=self._draws.draws, generator=self._draws.generator(4, code))
 
     @cached_property
     def mmd_levels(self) -> dict[str, Floats]:
@@ -168,33 +156,39 @@ class Encoded(Sides):
                     min(len(some), test.n[0]),
                     test.n[1],
                     unbiased,
-                    draws=self._draws.resamples,
+                    draws=self._draws.draws,
                     generator=generator,
                     fresh=fresh,
+                    train=self.trained(code),
                 )
 
             count = min(max(test.n[1], 2), MOST)
             pools = self.pools(code, real, count, generator)
             others = {name: pool for name, pool in pools.items() if name != "chance"}
-            found = levels_of(real, others, self.fresh(code, real))
+            drawn = levels_of(real, others, self.fresh(code, real))
             if "chance" in pools:
                 # Samples made of the coordinates of the same real ones would be too near to them.
                 first, second = real[::2], real[1::2]
                 apart = {"chance": unstructured(second, max(count, min(4 * count, MOST)), generator)}
-                found["chance"] = levels_of(first, apart, first)["chance"]
-            return found
+                drawn["chance"] = levels_of(first, apart, first)["chance"]
+            return drawn
 
         return self.drawn(self.each(levels))
+
+
+def space_of(sides: Sides) -> str:
+    """What samples are compared as."""
+    both = (sides.real, sides.generated)
+    if all(side is not None and side.latents is not None for side in both):
+        return "latent vectors"
+    return "fingerprints" if sides.kind == "molecules" else "bits"
+
+
+def _draws_of(drawn: Mapping[str, list[PRDC]] | None, name: str) -> dict[str, Floats] | None:
+    """The draws of one measure, by level."""
+    return drawn and {kind: np.array([getattr(one, name) for one in each]) for kind, each in drawn.items()}  # type: ignore[return-value]
 
 
 def _most_points(width: int) -> int:
     """How many points the levels of neighbourhoods use at most, so that they take seconds."""
     return int(np.clip(np.sqrt(4e9 / (SPLITS * max(width, 1))), 100, MOST))
-
-
-def encoded(table: SampleTable) -> bool:
-    return table.latents is not None and table.generated_latents is not None
-
-
-def _as_vectors(samples: Any) -> Floats:
-    return np.ascontiguousarray(samples.reshape(len(samples), int(np.prod(samples.shape[1:]))), dtype=np.float64)

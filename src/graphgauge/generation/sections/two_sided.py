@@ -2,79 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats
-from graphgauge.generation.declared import FEWEST_COMPARED, few
+from graphgauge.core.grid import Grid
+from graphgauge.core.registry import Chosen
+from graphgauge.core.types import Floats, Ints, Mask
+from graphgauge.generation.averages import FEWEST_COMPARED, ConditionSample, canonical_order, few
 from graphgauge.generation.graphs import concatenated, rows_of
-from graphgauge.generation.inputs import Bits, Codes
-from graphgauge.generation.samples import ConditionSample, canonical_order
-from graphgauge.generation.table import SampleTable
+from graphgauge.generation.sample import Samples, Sides
 
 
-class Sides:
-    """Both sides, and the conditions with enough samples on both.
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Samples in the form in which they are compared, with the condition of each, and which are in training."""
 
-    `train` are training samples in the same form, with their conditions, for the levels of generators that copy them.
+    rows: Any
+    codes: Ints
+    in_training: Mask | None
+
+    @classmethod
+    def in_order(cls, rows: Any, side: Samples, kept: Mask) -> Part:
+        """The samples of a side that are kept; rows of numbers in an order by content."""
+        places = np.flatnonzero(kept)
+        if isinstance(rows, np.ndarray):
+            places = places[canonical_order(side.conditions[places], rows[places])]
+        known = None if side.in_training is None else side.in_training[places]
+        return cls(rows_of(rows, places), side.conditions[places], known)
+
+    def of(self, code: int) -> Any:
+        """Those of one condition."""
+        return rows_of(self.rows, self.codes == code)
+
+
+class Compared:
+    """Valid held-out real samples and valid generated ones, with the conditions that have enough of both.
+
+    `train` are training samples in the same form, for the levels of generators that copy them; `learned` are real
+    samples that are in training. Both are None without any.
     """
 
-    train: Any = None
-    train_codes: Codes | None = None
-    # Real samples that were left out because they are in the training set, and which generated samples are in it.
-    left: Any = None
-    left_codes: Codes | None = None
-    copied: Bits | None = None
+    def __init__(self, sides: Sides, rows_in: Callable[[Samples], Any], *, unseen_only: bool = False) -> None:
+        """`rows_in` makes the compared form of a side's samples, or None if it does not have what that takes.
 
-    def __init__(self, real: Any, real_codes: Codes, generated: Any, codes: Codes, groups: int) -> None:
-        self.real, self.real_codes, self.generated, self.codes = real, real_codes, generated, codes
-        self.groups = groups
-        self.real_counts = np.bincount(real_codes, minlength=groups)
-        self.counts = np.bincount(codes, minlength=groups)
-        self.enough: Bits = (self.real_counts >= FEWEST_COMPARED) & (self.counts >= FEWEST_COMPARED)
+        With `unseen_only` generated samples that are in training are left out, if real ones are.
+        """
+        real, made, train = sides.real, sides.generated, sides.train
+        assert real is not None
+        assert made is not None
+        self.groups, learned = sides.groups, real.kept & real.in_training
+        has_copies = sides.copied is not None
+        rows = rows_in(real)
+        self.real = Part.in_order(rows, real, real.kept & ~real.in_training)
+        self.learned = Part.in_order(rows, real, learned) if learned.any() else None
+        kept = made.kept & ~made.in_training if has_copies and unseen_only else made.kept
+        self.generated = Part.in_order(rows_in(made), made, kept)
+        own = rows_in(train) if train is not None and len(train) and train.conditions is not None else None
+        self.train = None if own is None or train is None else Part.in_order(own, train, np.ones(len(train), bool))
+        copied = self.generated.in_training
+        self.copied: Mask | None = copied if has_copies and copied is not None and copied.any() else None
+        self.real_counts = np.bincount(self.real.codes, minlength=self.groups)
+        self.counts = np.bincount(self.generated.codes, minlength=self.groups)
+        self.enough: Mask = (self.real_counts >= FEWEST_COMPARED) & (self.counts >= FEWEST_COMPARED)
 
     def pair(self, code: int) -> tuple[Any, Any]:
         """The real and the generated samples of one condition."""
-        return rows_of(self.real, self.real_codes == code), rows_of(self.generated, self.codes == code)
+        return self.real.of(code), self.generated.of(code)
 
-    def unseen(self, code: int) -> Bits | None:
-        """The generated samples of one condition without training samples, for tests; None if too few are left.
+    def unseen(self, code: int) -> Mask | None:
+        """The generated samples of one condition that are not in training, for tests; None if too few are left.
 
         Real samples of the training set are left out of everything. If they are a part of what occurs often, a perfect
         generator would differ by them alone.
         """
-        rows = self.codes == code
+        rows: Mask = self.generated.codes == code
         new = rows if self.copied is None else rows & ~self.copied
         return new if np.count_nonzero(new) >= FEWEST_COMPARED else None
 
     def unseen_pair(self, code: int) -> tuple[Any, Any] | None:
         """Both sides without training samples."""
         rows = self.unseen(code)
-        return None if rows is None else (self.pair(code)[0], rows_of(self.generated, rows))
+        return None if rows is None else (self.real.of(code), rows_of(self.generated.rows, rows))
 
     def fresh(self, code: int, real: Any) -> Any:
-        """Real samples and those that were left out: what a perfect generator would generate."""
-        if self.left is None or self.left_codes is None:
-            return real
-        return concatenated(real, rows_of(self.left, self.left_codes == code))
+        """Real samples and those that are in training: what a perfect generator would generate."""
+        return real if self.learned is None else concatenated(real, self.learned.of(code))
 
     def copies(self, code: int, generator: np.random.Generator, most: int) -> Any:
         """At most this many training samples of one condition; None without any."""
-        if self.train is None or self.train_codes is None:
+        if self.train is None:
             return None
-        rows = np.flatnonzero(self.train_codes == code)
-        return rows_of(self.train, np.sort(generator.permutation(rows)[:most])) if len(rows) else None
+        rows = np.flatnonzero(self.train.codes == code)
+        return rows_of(self.train.rows, np.sort(generator.permutation(rows)[:most])) if len(rows) else None
+
+    def trained(self, code: int) -> int:
+        """How many training samples one condition has."""
+        return 0 if self.train is None else int(np.count_nonzero(self.train.codes == code))
 
     def each(self, measure: Callable[[int], Any]) -> list[Any]:
         """The measurement in each condition with enough samples; None in the others."""
         return [measure(code) if self.enough[code] else None for code in range(self.groups)]
 
-    def drawn(self, found: list[Mapping[str, Floats] | None]) -> dict[str, Floats]:
+    def drawn(self, measured: list[Mapping[str, Floats] | None]) -> dict[str, Floats]:
         """The draws (draws, conditions) of each level that every compared condition has."""
-        own = [(code, draws) for code, draws in enumerate(found) if draws is not None]
+        own = [(code, draws) for code, draws in enumerate(measured) if draws is not None]
         names = [name for name in (own[0][1] if own else ()) if all(name in draws for _, draws in own)]
         columns = {name: np.full((len(own[0][1][name]), self.groups), np.nan) for name in names}
         for code, draws in own:
@@ -82,8 +116,17 @@ class Sides:
                 columns[name][:, code] = draws[name]
         return columns
 
+    def tables(self, labels: tuple[str, ...]) -> dict[str, Grid]:
+        """Breakdowns other than by condition."""
+        return {}
 
-Kind = TypeVar("Kind", bound=Sides)
+    @property
+    def conventions(self) -> dict[str, str]:
+        """What options changed the numbers."""
+        return {}
+
+
+Kind = TypeVar("Kind", bound=Compared)
 
 
 @dataclass(frozen=True)
@@ -93,7 +136,7 @@ class TwoSided(ConditionSample, Generic[Kind]):
     sides: Kind = field(kw_only=True)
 
     @property
-    def n(self) -> Codes:
+    def n(self) -> Ints:
         """The number of generated samples in each compared condition."""
         return np.where(self.sides.enough, self.sides.counts, 0)
 
@@ -101,8 +144,7 @@ class TwoSided(ConditionSample, Generic[Kind]):
         """Draws (draws, conditions) averaged over the conditions with a value, without NaN."""
         weights = np.where(np.isnan(values), 0, self.n if self.average == "micro" else 1)
         total = weights.sum(1)
-        found = (np.nan_to_num(values) * weights).sum(1)[total > 0] / total[total > 0]
-        return np.asarray(found)
+        return np.asarray((np.nan_to_num(values) * weights).sum(1)[total > 0] / total[total > 0])
 
     def left_out(self) -> Mapping[str, str]:
         reasons = {}
@@ -114,17 +156,9 @@ class TwoSided(ConditionSample, Generic[Kind]):
                 reasons[label] = few(real, FEWEST_COMPARED, "real sample")
         return reasons
 
+    def tables(self, chosen: Sequence[Chosen]) -> dict[str, Grid]:
+        return self.sides.tables(self.labels)
 
-def copied_rows(values: Floats, table: SampleTable) -> Bits | None:
-    """Which of the valid generated samples, in their order, are training samples; None if none of them."""
-    if table.copied is None or not table.copied.any():
-        return None
-    kept = np.flatnonzero(table.kept)
-    return table.copied[kept[canonical_order(table.codes[kept], values[kept])]]
-
-
-def in_order(values: Floats, codes: Codes, kept: Bits | None = None) -> tuple[Floats, Codes]:
-    """The rows that are kept, in an order by content."""
-    rows = np.arange(len(codes)) if kept is None else np.flatnonzero(kept)
-    rows = rows[canonical_order(codes[rows], values[rows])]
-    return values[rows], codes[rows]
+    @property
+    def conventions(self) -> dict[str, str]:
+        return self.sides.conventions

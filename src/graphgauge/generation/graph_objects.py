@@ -1,0 +1,294 @@
+"""Single graphs from what other libraries have: networkx, PyG, pairs (number of nodes, edges), JSON, matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import chain, compress
+from operator import eq
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import as_numeric, on_host
+from graphgauge.core.errors import InputError
+from graphgauge.core.types import AnyArray, Ints
+
+Words = NDArray[np.uint64]
+# The attributes that are labels, sorted; None if that is not said.
+Names = tuple[str, ...] | None
+# Keys of PyG's data that describe no single node.
+_OF_GRAPHS = ("edge_index", "y", "batch", "ptr", "num_nodes")
+# The type of a node that is padding.
+_PADDING = -1
+
+
+@dataclass(frozen=True)
+class OneGraph:
+    """A graph as it is listed: every edge in one or both directions, and the labels of nodes and listed edges."""
+
+    nodes: int
+    listed: Ints
+    node_labels: Sequence[Any] | None = None
+    edge_labels: Sequence[Any] | None = None
+    directed: bool = False
+
+
+def listed_graphs(value: Any, where: str) -> list[Any]:
+    """The items of a list, an iterator, an array of objects, or PyG's batch or data set."""
+    if hasattr(value, "to_data_list"):
+        return list(value.to_data_list())
+    if callable(getattr(value, "indices", None)) and hasattr(value, "__len__"):
+        return [value[place] for place in range(len(value))]
+    if isinstance(value, list | tuple | Iterator) or (isinstance(value, np.ndarray) and value.dtype == object):
+        return list(value)
+    found = f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else type(value).__name__
+    fix = "Adjacency matrices go into Graphs.from_adjacency."
+    raise InputError(f"expected a list of graphs, found {found}", where=where, fix=fix)
+
+
+def read_object(value: Any, where: str, node_names: Names, edge_names: Names) -> OneGraph:
+    """One graph of a kind that says itself how many nodes it has."""
+    if is_networkx(value):
+        return _from_networkx(value, where, node_names, edge_names)
+    if is_pyg(value):
+        return _from_pyg(value, where, node_names, edge_names)
+    if isinstance(value, Mapping) and "edges" in value:
+        return _from_mapping(value, where, node_names, edge_names)
+    if isinstance(value, list | tuple) and len(value) == 2 and _is_whole(value[0]):
+        return OneGraph(int(value[0]), _within(int(value[0]), as_edges(value[1], where), where))
+    fix = "Pass a networkx graph, PyG data, or (number of nodes, edges)."
+    if getattr(value, "ndim", 0) == 2 or hasattr(value, "toarray"):
+        fix = "Pass adjacency matrices through Graphs.from_adjacency, edges as (number of nodes, edges)."
+    found = "nothing" if value is None else type(value).__name__
+    raise InputError(f"expected a graph, found {found}", where=where, fix=fix)
+
+
+def is_networkx(value: Any) -> bool:
+    return hasattr(value, "edges") and hasattr(value, "nodes") and hasattr(value, "is_directed")
+
+
+def is_pyg(value: Any) -> bool:
+    """Whether this is PyG's `Data`, or an object like it."""
+    return hasattr(value, "edge_index") and hasattr(value, "num_nodes")
+
+
+def read_matrix(value: Any, where: str, *, padded: bool) -> OneGraph:
+    """An undirected graph from its adjacency matrix. `padded`: the last nodes that have no edges are none."""
+    array = as_numeric(value.toarray() if hasattr(value, "toarray") else value, where)
+    _require_square(array, where)
+    if not np.isin(array, (0, 1)).all():
+        fix = "Pass weights != 0, or, if they are types of edges, node_types= too."
+        raise InputError("an adjacency matrix has entries other than 0 and 1", where=where, fix=fix)
+    size = int(np.flatnonzero(array.any(axis=1)).max(initial=-1)) + 1 if padded else len(array)
+    return OneGraph(size, as_edges(np.argwhere(np.triu(array)), where))
+
+
+def read_types(nodes: Any, edges: Any, where: str) -> OneGraph:
+    """A graph from the types of its nodes (N,) and of its pairs of nodes (N, N), or the same as one-hot codes."""
+    types, array = _types(nodes, where, 1), _types(edges, where, 2)
+    _require_square(array, where)
+    if len(types) != len(array):
+        raise InputError(f"{len(types)} types of nodes for {len(array)} nodes", where=where)
+    kept = np.flatnonzero(types != _PADDING)
+    if (array[types == _PADDING] > 0).any():
+        raise InputError("types of nodes: padding has edges", where=where, fix="Pass the type of each node.")
+    types, array = types[kept], array[np.ix_(kept, kept)]
+    if any((part < 0).any() or (part != np.floor(part)).any() for part in (types, array)):
+        fix = "Nodes that are padding have type -1, or one-hot codes of 0."
+        raise InputError("types of nodes or edges are not whole numbers from 0", where=where, fix=fix)
+    listed = as_edges(np.argwhere(np.triu(array)), where)
+    of_edges = array[listed[:, 0], listed[:, 1]].astype(np.int64).tolist()
+    return OneGraph(len(types), listed, types.astype(np.int64).tolist(), of_edges)
+
+
+def _types(value: Any, where: str, axes: int) -> AnyArray:
+    """Types from 0, or from one-hot codes; a node without any is padding, and edges without any are none."""
+    array = as_numeric(value, where)
+    if array.ndim == axes:
+        return array
+    if array.ndim != axes + 1 or not np.isin(array, (0, 1)).all() or (array.sum(-1) > 1).any():
+        fix = "Pass types: the argmax of the last axis."
+        raise InputError("types of nodes or edges are not one-hot codes", where=where, fix=fix)
+    return np.where(array.any(-1), array.argmax(-1), _PADDING if axes == 1 else 0)
+
+
+def _require_square(array: AnyArray, where: str) -> None:
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise InputError(f"an adjacency matrix has shape {array.shape}, not (N, N)", where=where)
+    if (array != array.T).any():
+        fix = "Pass directed graphs as networkx.DiGraph."
+        raise InputError("an adjacency matrix is not symmetric", where=where, fix=fix)
+
+
+# ---------------------------------------------------------------------------------------------------- kinds of objects
+
+
+def _from_networkx(graph: Any, where: str, node_names: Names, edge_names: Names) -> OneGraph:
+    if graph.is_multigraph():
+        fix = "Convert it with networkx.Graph(graph) or networkx.DiGraph(graph)."
+        raise InputError(f"expected a simple graph, found {type(graph).__name__}", where=where, fix=fix)
+    place = {node: index for index, node in enumerate(graph.nodes)}
+    directed = bool(graph.is_directed())
+    around = [neighbours for _, neighbours in graph.adjacency()]
+    source = np.repeat(np.arange(len(around)), [len(neighbours) for neighbours in around])
+    ends = chain.from_iterable(around)
+    numbered = all(map(eq, place, range(len(place))))  # by networkx's own generators, and much faster
+    target = np.fromiter(ends if numbered else map(place.__getitem__, ends), np.int64, len(source))
+    # An undirected edge is listed at both ends.
+    kept = np.ones(len(source), bool) if directed else source <= target
+    of_nodes = [content for _, content in graph.nodes(data=True)]
+    of_edges = list(compress(chain.from_iterable(neighbours.values() for neighbours in around), kept))
+    return OneGraph(
+        len(place),
+        as_edges(np.stack([source, target], axis=1)[kept], where),
+        _named(_contents(of_nodes), len(of_nodes), node_names, "node", where),
+        _named(_contents(of_edges), len(of_edges), edge_names, "edge", where),
+        directed,
+    )
+
+
+def _contents(contents: Sequence[Mapping[Any, Any]]) -> dict[Any, Callable[[], Sequence[Any]]]:
+    """How to read each attribute of networkx: None for nodes or edges without it."""
+    names = dict.fromkeys(name for content in contents if content for name in content)
+    return {name: lambda name=name: [content.get(name) for content in contents] for name in names}  # type: ignore[misc]
+
+
+def _from_pyg(data: Any, where: str, node_names: Names, edge_names: Names) -> OneGraph:
+    ends = as_numeric(data.edge_index, f"{where}.edge_index")
+    if ends.ndim != 2 or len(ends) != 2:
+        raise InputError(f"edge_index has shape {ends.shape}", where=where, fix="Its shape must be (2, E).")
+    count = int(data.num_nodes)
+    edges = _within(count, as_edges(ends.T, where), where)
+    # Undirected edges are listed in both directions.
+    keys, turned = edges @ np.array([count, 1]), edges @ np.array([1, count])
+    directed = not np.isin(turned, keys).all()
+    known = list(data.keys() if callable(data.keys) else data.keys) if hasattr(data, "keys") else ["x", "edge_attr"]
+
+    def attributes(of_edges: bool) -> dict[Any, Callable[[], Sequence[Any]]]:
+        rows = len(edges) if of_edges else count
+        named = {key: getattr(data, key, None) for key in known if key not in _OF_GRAPHS}
+        return {
+            key: lambda content=content: _rows(as_numeric(content, where))  # type: ignore[misc]
+            for key, content in named.items()
+            if ("edge" in key) == of_edges and tuple(getattr(content, "shape", ()))[:1] == (rows,)
+        }
+
+    return OneGraph(
+        count,
+        edges,
+        _named(attributes(False), count, node_names, "node", where),
+        _named(attributes(True), len(edges), edge_names, "edge", where),
+        directed,
+    )
+
+
+def _rows(array: AnyArray) -> list[Any]:
+    """One value per row: a number, or a tuple of several."""
+    return [row[0] if len(row) == 1 else tuple(row) for row in array.reshape(len(array), -1).tolist()]
+
+
+def _named(
+    attributes: Mapping[Any, Callable[[], Sequence[Any]]], rows: int, names: Names, kind: str, where: str
+) -> list[Any] | None:
+    """The labels of nodes or edges: the values of the attributes of these names, a tuple of those of several."""
+    if not rows or names == ():
+        return None
+    known = {str(name): read for name, read in attributes.items()}
+    if names is None:
+        if not known:
+            return None
+        listed = ", ".join(known)
+        what = f"its {kind}s have the attribute{'s' * (len(known) > 1)} {listed}, and nothing says which are labels"
+        fix = f"Pass {kind}_labels=[{next(iter(known))!r}] to tell graphs apart by it, {kind}_labels=[] to ignore them."
+        raise InputError(what, where=where, fix=fix)
+    absent = [name for name in names if name not in known]
+    if absent:
+        fix = f"Attributes: {', '.join(known) or 'none'}. Ignore labels with {kind}_labels=[]."
+        raise InputError(f"no {kind} has the attribute {absent[0]!r}", where=where, fix=fix)
+    columns = [known[name]() for name in names]
+    return list(columns[0]) if len(columns) == 1 else list(zip(*columns, strict=True))
+
+
+def _from_mapping(value: Mapping[str, Any], where: str, node_names: Names, edge_names: Names) -> OneGraph:
+    """{"nodes": number, "edges": pairs}, as JSON files have it, with "node_labels", "edge_labels", "directed"."""
+    unknown = [name for name in value if name not in ("nodes", "edges", "node_labels", "edge_labels", "directed")]
+    if unknown:
+        raise InputError(f"a graph has no {unknown[0]!r}", where=where, fix="See the page on generation.")
+    value = {name: on_host(part, f"{where}, {name}") for name, part in value.items()}
+    directed = value.get("directed", False)
+    if not isinstance(directed, bool | np.bool_):
+        raise InputError(f"directed is {directed!r:.40}", where=where, fix="Write true or false.")
+    listed, count, labels = value["edges"], value.get("nodes"), value.get("node_labels")
+    if count is None and isinstance(labels, list | tuple | np.ndarray):
+        count = len(labels)
+    if not _is_whole(count):
+        fix = "It is the number of nodes; labels are in node_labels."
+        raise InputError(f"nodes is {count!r:.40}", where=where, fix=fix)
+    assert count is not None
+    edges = _within(int(count), as_edges(listed, where), where)
+    chosen: list[Any] = []
+    for kind, names, rows in (("node", node_names, int(count)), ("edge", edge_names, len(edges))):
+        own = value.get(f"{kind}_labels")
+        if own is not None and (not isinstance(own, list | tuple | np.ndarray) or len(own) != rows):
+            size = len(own) if isinstance(own, list | tuple | np.ndarray) else 1
+            raise InputError(f"{size} {kind}_labels for {rows} {kind}s", where=where)
+        if names and rows:
+            fix = f"Its labels are {kind}_labels, which need no name. Ignore them with {kind}_labels=[]."
+            raise InputError(f"no {kind} has the attribute {names[0]!r}", where=where, fix=fix)
+        chosen.append(list(own) if own is not None and names != () and rows else None)
+    return OneGraph(int(count), edges, *chosen, directed=bool(directed))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _within(nodes: int, edges: Ints, where: str) -> Ints:
+    if nodes < 0 or edges.max(initial=-1) >= nodes or edges.min(initial=0) < 0:
+        raise InputError(f"its edges refer to nodes beyond its {nodes} nodes", where=where)
+    return edges
+
+
+def as_edges(value: Any, where: str) -> Ints:
+    """Pairs of nodes, without loops."""
+    try:
+        ends = np.asarray(on_host(value, where))
+    except ValueError:
+        raise InputError("some edges are not pairs of nodes", where=where, fix="Each is [source, target].") from None
+    if ends.size and (ends.ndim != 2 or ends.shape[1] != 2):
+        raise InputError(f"edges have shape {ends.shape}", where=where, fix="Their shape must be (E, 2).")
+    if (ends.size and ends.dtype.kind not in "iu") or ends.dtype.kind in "OUS":
+        raise InputError("some ends of edges are not integers", where=where, fix="Count nodes from 0.")
+    edges = ends.astype(np.int64).reshape(-1, 2)
+    loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
+    if loops.size:
+        what = f"{loops.size} self-loops, the first at node {edges[loops[0], 0]}"
+        raise InputError(what, where=where, fix="Remove them: graphs must be simple.")
+    return edges
+
+
+# -------------------------------------------------------------------------------------------------------------- labels
+
+
+def label_words(labels: Sequence[Any]) -> Words:
+    """A word for each label: equal labels have equal words, never 0."""
+    comparable = labels if set(map(type, labels)) <= {str, int} else [_comparable(label) for label in labels]
+    known = {label: _hashed(label) for label in set(comparable)}  # most labels occur many times
+    return np.array([known[label] for label in comparable], np.uint64)
+
+
+def _comparable(value: Any) -> Hashable:
+    """Values that are equal have equal texts: 1, 1.0, True and NumPy's 1."""
+    item = value.item() if isinstance(value, np.generic) else value
+    if isinstance(item, int) or (isinstance(item, float) and item.is_integer()):
+        return int(item)
+    if isinstance(item, list | tuple | np.ndarray):
+        return tuple(map(_comparable, item))
+    return item if isinstance(item, Hashable) else repr(item)
+
+
+def _hashed(label: Hashable) -> int:
+    return int.from_bytes(blake2b(repr(label).encode(), digest_size=8).digest(), "big") or 1

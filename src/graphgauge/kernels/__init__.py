@@ -1,1 +1,0 @@
-"""What families ask of the compiled core, and the loops that NumPy does as fast."""

@@ -1,1 +1,0 @@
-"""Commands of families that are not rebuilt."""

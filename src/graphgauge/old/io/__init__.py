@@ -1,1 +1,0 @@
-"""Readers, one per format. No reader runs code from a file."""
