@@ -70,16 +70,16 @@ def equal_events(n: int) -> Mapping[str, Result]:
 def equal_samples(n: int) -> Mapping[str, Result]:
     bits, n = np.array([1, 1, 1, 0, 0, 0], bool), max(n, 4)
     codes = np.arange(n) % 2
-    return generation.evaluate(
-        real=np.tile(bits, (n, 1)),
-        reconstructed=np.tile(np.roll(bits, 1), (n, 1)),
-        generated=np.tile(bits, (n, 1)),
+    statistics, samples = {"size": np.full(n, 3.0)}, np.tile(bits, (n, 1))
+    real = generation.Samples(
+        samples,
         conditions=codes,
-        real_conditions=codes,
-        predicted=codes,
+        statistics=statistics,
         latents=np.tile([0.1, 0.2], (n, 1)),
-        statistics={"size": np.full(n, 3.0)},
-        generated_statistics={"size": np.full(n, 3.0)},
+        reconstructed=np.tile(np.roll(bits, 1), (n, 1)),
+    )
+    return generation.evaluate(
+        real, generation.Samples(samples, conditions=codes, statistics=statistics, predicted=codes), metrics="all"
     )
 
 
@@ -141,13 +141,8 @@ def test_equal_units_of_a_group_have_no_interval_either(n: int) -> None:
 
 def test_perfect_order_has_no_interval() -> None:
     codes = np.repeat(np.arange(4), 5)
-    found = generation.evaluate(
-        real=np.eye(20, dtype=bool),
-        real_conditions=codes,
-        latents=np.c_[codes, codes] * 0.1,
-        ordered=True,
-        metrics="ordinal_spearman",
-    )["ordinal_spearman"]
+    real = generation.Samples(np.eye(20, dtype=bool), conditions=codes, latents=np.c_[codes, codes] * 0.1)
+    found = generation.evaluate(real, ordered=True, metrics="ordinal_spearman")["ordinal_spearman"]
     assert found.value == pytest.approx(1)
     assert found.interval is None
     assert "perfect" in found.no_interval
