@@ -141,24 +141,24 @@ from graphgauge import forecasting
 y = np.random.default_rng(0).normal(size=(1000, 12, 207)).astype("f4")
 mask = np.random.default_rng(1).random(y.shape) < .9
 std = np.random.default_rng(2).uniform(.5, 2, y.shape).astype("f4")
-clock = time.perf_counter()
+clock = time.process_time()
 ev = forecasting.evaluate(y, y + 1, std=std, mask=mask)
-evaluated = time.perf_counter() - clock
+evaluated = time.process_time() - clock
 text = str(ev)
-print(evaluated, time.perf_counter() - clock - evaluated)
+print(evaluated, time.process_time() - clock - evaluated)
 """
     run = [sys.executable, "-c", code]
     answers = [subprocess.run(run, capture_output=True, check=True).stdout for _ in range(3)]
     best = np.min([list(map(float, answer.split())) for answer in answers], axis=0)
-    # Of 1.8 and .6 to 5.7 seconds before; a busy machine takes a few times what a quiet one does.
+    # Of 1.8 and .6 to 5.7 seconds before; in processor time, of all threads, which other processes do not lengthen.
     assert best[0] < 0.9
     assert best[1] < 0.5
     small = RNG.normal(size=(10, 24, 5))
     forecasting.evaluate(small, small + 1)
-    clock = time.perf_counter()
+    clock = time.process_time()
     for _ in range(10):
         forecasting.evaluate(small, small + 1)
-    assert (time.perf_counter() - clock) / 10 < 0.05
+    assert (time.process_time() - clock) / 10 < 0.05
 
 
 def test_f42_a_state_is_smaller_than_its_data(tmp_path: Path) -> None:

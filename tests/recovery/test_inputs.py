@@ -92,6 +92,16 @@ def test_names_align_frames_in_other_orders():
     np.testing.assert_equal(evaluate(prediction > 0.75, frame(SCORES), nodes=NAMES)["tp"].value, 1.0)
 
 
+def test_square_tables_without_an_index_name_their_rows_by_their_columns_or_by_one_in_front():
+    truth = pandas.DataFrame(TRUTH, index=NAMES, columns=NAMES)
+    plain = pandas.DataFrame(SCORES, columns=NAMES)
+    front = plain.copy()
+    front.insert(0, "node", NAMES)
+    shuffled = front.iloc[::-1].reset_index(drop=True)
+    for table in (plain, front, shuffled, {name: front[name].to_numpy() for name in front}):
+        np.testing.assert_equal(evaluate(truth, table).to_flat(), EXPECTED)
+
+
 def test_no_edges_may_be_listed():
     assert evaluate(TRUTH, [])["fn"].value == 3
     assert evaluate([], [], nodes=np.int64(4))["directed_shd"].value == 0

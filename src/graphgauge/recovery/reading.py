@@ -151,13 +151,14 @@ def _from_sparse(matrix: Any, where: str) -> Layer:
 def _from_table(table: Any, where: str, encoding: str | None, lagged: bool, columns: Any) -> Side:
     """A frame, or columns by name: edges, or a square matrix whose rows and columns are named nodes.
 
-    Rows have the names of the index of pandas, of one more column in front, or of the columns.
+    Rows have the names of an index of pandas that is no plain count, of one more column in front, or of the columns.
     """
     names = tuple(getattr(table, "column_names", None) or (table if isinstance(table, Mapping) else table.columns))
     values = {name: np.asarray(table[name]) for name in names}
     if (columns and columns["source"] in names) or {"source", "target"} <= set(names):
         return _edges_of(values, where, columns)
     index, size = getattr(table, "index", None), len(next(iter(values.values()), ()))
+    index = None if type(index).__name__ == "RangeIndex" else index
     if index is None and len(names) == size + 1:
         index, names = [str(name) for name in values[names[0]].tolist()], names[1:]
     if len(names) != size or any(values[name].dtype.kind not in "fiubO" for name in names):
