@@ -1,4 +1,5 @@
 // Canonical forms of graphs: equal for isomorphic graphs, and different for others unless hashes collide.
+//
 // Colours are refined until they are stable (Weisfeiler and Leman 1968). Then nodes of the first cell of equal colours
 // are singled out one by one, colours are refined again, and the smallest numbering that results is the form (McKay and
 // Piperno 2014). Components are searched separately, so that equal ones do not multiply the search.

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "bits.hpp"
 
@@ -91,6 +92,9 @@ class BitTiles {
   BitRows rows_, others_;
 };
 
+inline PointTiles tiles_of(const Points& rows, const Points& others) { return {rows, others}; }
+inline BitTiles tiles_of(const BitRows& rows, const BitRows& others) { return {rows, others}; }
+
 // f(row, start, count, line) with the distances of a row to `count` others from `start` on, for the rows of a chunk.
 template <class Tiles, class F>
 void each_line(const Tiles& tiles, i64 first, i64 last, i64 others, F&& f) {
@@ -132,9 +136,13 @@ GRAPHGAUGE_CLONES void add_line(const double* line, i64 count, Sum& total) {
   for (; start < count; start++) total.add(line[start]);
 }
 
-template <class Tiles, class Rows, class Value>
-void kth(const Rows& rows, i64 k, Value highest, Value* found, int threads) {
-  const Tiles tiles(rows, rows);
+// For each row the distance of rank k, from 0, among those to all rows including itself: of points squared, of bits
+// the number of those that differ. A distance that is NaN is none.
+template <class Rows, class Value>
+void kth_distances(const Rows& rows, i64 k, Value* found, int threads) {
+  const auto tiles = tiles_of(rows, rows);
+  using Limits = std::numeric_limits<Value>;
+  constexpr Value highest = Limits::has_infinity ? Limits::infinity() : Limits::max();
   each_chunk(rows.rows, threads, [&](i64 first, i64 last) {
     std::vector<std::vector<Value>> lowest(last - first, std::vector<Value>(k + 1, highest));  // heaps
     each_line(tiles, first, last, rows.rows, [&](i64 row, i64, i64 count, const Value* line) {
@@ -171,10 +179,11 @@ GRAPHGAUGE_CLONES void balls_of(const i32* line, i32 radius, const i32* radii, i
   count_balls(line, radius, radii, count, held, inside, reached);
 }
 
-template <class Tiles, class Counter, class Rows, class Value>
-void balls(const Rows& rows, const Value* radii, const Rows& others, const Value* other_radii, const BallCounts& counts,
-           int threads) {
-  const Tiles tiles(rows, others);
+template <class Rows, class Value>
+void ball_counts(const Rows& rows, const Value* radii, const Rows& others, const Value* other_radii,
+                 const BallCounts& counts, int threads) {
+  using Counter = std::conditional_t<sizeof(Value) == 8, i64, i32>;  // as wide as distances
+  const auto tiles = tiles_of(rows, others);
   std::fill(counts.inside, counts.inside + rows.rows, 0);
   std::fill(counts.reached, counts.reached + rows.rows, 0);
   std::fill(counts.held, counts.held + others.rows, 0);
@@ -221,22 +230,5 @@ inline void group_distances(const Points& rows, const Points& others, const i64*
 
 // For each row the distance of rank k, from 0, among those to all rows including itself: of points squared, of bits
 // the number of those that differ. A distance that is NaN is none.
-inline void kth_distances(const Points& rows, i64 k, double* found, int threads) {
-  kth<PointTiles>(rows, k, std::numeric_limits<double>::infinity(), found, threads);
-}
-
-inline void kth_distances(const BitRows& rows, i64 k, i32* found, int threads) {
-  kth<BitTiles>(rows, k, std::numeric_limits<i32>::max(), found, threads);
-}
-
-inline void ball_counts(const Points& rows, const double* radii, const Points& others, const double* other_radii,
-                        const BallCounts& counts, int threads) {
-  balls<PointTiles, i64>(rows, radii, others, other_radii, counts, threads);
-}
-
-inline void ball_counts(const BitRows& rows, const i32* radii, const BitRows& others, const i32* other_radii,
-                        const BallCounts& counts, int threads) {
-  balls<BitTiles, i32>(rows, radii, others, other_radii, counts, threads);
-}
 
 }  // namespace graphgauge

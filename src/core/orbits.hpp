@@ -1,4 +1,5 @@
 // The 15 orbits of graphs of up to four nodes (Pržulj 2007), as induced subgraphs.
+//
 // Degrees, common neighbours and triangles give the counts of subgraphs that need not be induced; those become induced
 // ones by the number of times that each subgraph contains the others. Only complete graphs of four are searched for.
 #pragma once

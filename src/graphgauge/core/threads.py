@@ -23,7 +23,8 @@ VARIABLE = "GRAPHGAUGE_THREADS"
 # A loop reads this many elements in about a millisecond; for less work a second thread is not worth its start.
 _FEW = 1 << 21
 
-Part, Done = TypeVar("Part"), TypeVar("Done")
+Part = TypeVar("Part")
+Done = TypeVar("Done")
 
 _limit: ContextVar[int | None] = ContextVar("threads", default=None)
 
