@@ -83,5 +83,11 @@ CASES = [
     ),
     Case("generation", "", STACKS, {**FEW, "adjacency": "padded"}, WRITTEN),
     Case("generation", "", {"samples": SIDES}, {**FEW, "confidence": 0.9}, WRITTEN),
-    Case("generation", "model", {"subject": case}, {**FEW, "num_samples": 20, "temperature": 0.7, "seed": 2, "metrics": ("reconstruction", "grade_conditioning")}, WRITTEN),
+    Case(
+        "generation",
+        "model",
+        {"subject": case},
+        {**FEW, "num_samples": 20, "temperature": 0.7, "seed": 2, "metrics": ("reconstruction", "grade_conditioning")},
+        WRITTEN,
+    ),
 ]

@@ -22,7 +22,11 @@ DOORS = (
             Input("generated", "Generated samples, all attempts.", "file"),
             Input("train", "The samples that the generator was trained on.", "file"),
             Input("column", "A further column, SIDE.NAME=FILE, such as generated.valid=v.npy.", "file", many="named"),
-            Input("samples", "All sides, as a model's --save-samples writes them.", "graphgauge.generation.files:read_sides"),
+            Input(
+                "samples",
+                "All sides, as a model's --save-samples writes them.",
+                "graphgauge.generation.files:read_sides",
+            ),
         ),
         options=(
             Option("labels", tuple[str, ...] | None, None, "Names of the conditions, in the order of their codes."),

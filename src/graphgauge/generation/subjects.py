@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric, on_host, refuse_nan
-from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.options import number, whole_number
 from graphgauge.core.registry import sections as declared_sections
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
@@ -222,7 +222,7 @@ class _Collection:
         offered = {name for name in asked if name == "predict" or self._subject.has(name)}
         missing = _missing(asked - offered)
         generated = self._generated() if "generate" in offered else None
-        described = {
+        described: dict[str, Any] = {
             "real": self._described("real", self._data, offered),
             "generated": None
             if generated is None
