@@ -1,4 +1,4 @@
-"""Generators of which one set of samples each is given: by exchanges and resampling, on the values that each has alone."""
+"""Generators of which one set of samples each is given, compared by exchanges and resampling."""
 
 from __future__ import annotations
 

@@ -274,7 +274,7 @@ def test_prdc_of_ties_and_copies() -> None:
 
 @pytest.mark.parametrize(("n", "m", "k"), [(5, 50, 5), (50, 5, 5), (50, 50, 0), (0, 0, 5)])
 def test_prdc_needs_more_points_than_neighbours(n: int, m: int, k: int) -> None:
-    with pytest.raises(InputError, match="nearest neighbours|k must be|two rows"):
+    with pytest.raises(InputError, match=r"nearest neighbours|k must be|two rows"):
         prdc(np.zeros((n, 2)), np.zeros((m, 2)), k=k)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -107,7 +108,9 @@ class UnknownNameError(OptionError, KeyError):
         names = list(known)
         # Names of the same letters come first: MRR is mrr.
         same = [known for known in names if known.lower() == name.lower()]
-        near = same or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        # Then those that have it as one of their words: overall_uniqueness_ratio for uniqueness.
+        within = [known for known in names if name.lower() in re.split("[^a-z0-9]", known.lower())][:3]
+        near = same or within or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         near = near or difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
         parts = [f"Did you mean {_either(near)}?"] if near else []
         parts += [f"Known: {', '.join(names)}."] if always or not near else []

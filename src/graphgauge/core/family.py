@@ -48,8 +48,9 @@ class Family(Struct, frozen=True, kw_only=True):
     a family of a script has none.
     `headlines` are the metrics that comparisons and reports show first. `truths` names the inputs that are the truth:
     methods are comparable only on the same truth. `classes` are kinds of predictions that not every metric is fair to
-    (`Metric.fair_to`), the narrowest first. `levels` are named levels that tables have a column for, beside that of chance;
-    a terminal then shows all sections in one table, and no breakdown. `state` names the class of its mergeable states as "module:Class".
+    (`Metric.fair_to`), the narrowest first. `levels` are named levels that tables have a column for, beside that of
+    chance; a terminal then shows all sections in one table, and no breakdown. `state` names the class of its mergeable
+    states as "module:Class".
     """
 
     name: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -10,34 +11,102 @@ import numpy as np
 from graphgauge.core.arrays import as_labels, as_numeric, is_tensor, on_host, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.generation.graphs import rows_of
 
 # The only condition of samples without conditions.
 UNCONDITIONAL = "all"
 # Up to this size squares and their sums are finite.
 LARGEST = 1e140
 # Names that a statistic cannot have: those of other axes, and of the columns of tables.
-TAKEN = frozenset(
-    [
-        "condition",
-        "channel",
-        "per_grade_centroids",
-        "n",
-        "real_n",
-        "wasserstein",
-        "scaled",
-        "null_mean",
-        "null_95",
-        "real_mean",
-        "real_std",
-        "generated_mean",
-        "generated_std",
-        "recognised_by",
-        "dimension",
-    ]
-)
+_AXES = {"condition", "channel", "dimension", "recognised_by", "per_grade_centroids"}
+_SHOWN = {"n", "real_n", "wasserstein", "scaled", "null_mean", "null_95"}
+TAKEN = _AXES | _SHOWN | {f"{side}_{part}" for side in ("real", "generated") for part in ("mean", "std")}
 _DROP = "Repair the model, or drop these samples from all columns of their side."
 _SHAPE = "The first axis is that of the samples."
 _ORDER = "List them in order with labels=, or number them."
+
+# ---- the samples of one side
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Samples of one side and what is known of each: a row per sample in every column.
+
+    `items` are bits (n, *shape), `Graphs` or `Molecules`; they may be absent where columns are known. `conditions` are
+    true or requested ones, as names or codes. `valid` says whether a sample is valid, and None counts as not valid.
+    `statistics` is `{name: (n,)}` or a data frame: numbers, or text for categories. `latents` (n, d) are encodings,
+    `variances` (n, d) those of the encoder's posterior, `reconstructed` what came back of each sample, in bits, and
+    `predicted` the conditions that a classifier answers. `in_training` is filled by `Sides`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import generation
+    >>> side = generation.Samples(np.eye(4, dtype=bool), conditions=["easy", "easy", "hard", "hard"])
+    >>> len(side), side.take([0, 3]).conditions
+    (4, ['easy', 'hard'])
+    """
+
+    items: Any = None
+    conditions: Any = field(default=None, kw_only=True)
+    valid: Any = field(default=None, kw_only=True)
+    statistics: Any = field(default=None, kw_only=True)
+    latents: Any = field(default=None, kw_only=True)
+    variances: Any = field(default=None, kw_only=True)
+    reconstructed: Any = field(default=None, kw_only=True)
+    predicted: Any = field(default=None, kw_only=True)
+    in_training: Any = field(default=None, kw_only=True, repr=False)
+
+    def __len__(self) -> int:
+        return next((_length(value) for value in self.columns().values()), 0)
+
+    def columns(self) -> dict[str, Any]:
+        """The columns that are there, by name; statistics as `statistics.NAME`.
+
+        Returns
+        -------
+        dict
+            One entry per column.
+        """
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        statistics = own.pop("statistics")
+        own |= {"statistics": statistics} if statistics is not None else {}
+        return {name: value for name, value in own.items() if value is not None}
+
+    def take(self, rows: Any) -> Samples:
+        """Some of the samples, with all that is known of them.
+
+        Parameters
+        ----------
+        rows
+            A mask, or numbers of samples.
+
+        Returns
+        -------
+        Samples
+            The same columns with fewer rows.
+        """
+        return Samples(**{name: _taken(value, rows) for name, value in self.columns().items()})
+
+    @property
+    def kept(self) -> Mask:
+        """Which samples are valid; all if that is not known."""
+        return np.ones(len(self), bool) if self.valid is None else self.valid
+
+
+def _length(value: Any) -> int:
+    if hasattr(value, "columns") or isinstance(value, Mapping):
+        return next((len(value[name]) for name in getattr(value, "columns", value)), 0)
+    return len(value)
+
+
+def _taken(value: Any, rows: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _taken(column, rows) for name, column in value.items()}
+    if isinstance(value, list | tuple):
+        return [value[place] for place in np.arange(len(value))[np.asarray(rows)]]
+    return rows_of(value, rows)
+
 
 # ---- samples of bits
 

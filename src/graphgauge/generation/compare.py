@@ -113,7 +113,7 @@ def compare_samples(
     wanted = _wanted(metrics)
     chosen = Draws(whole_number("seed", seed), whole_number("draws", draws, 1))
     level = confidence_level(confidence)
-    parts = {"real": _unconditional(real), "train": _unconditional(train)}
+    parts: dict[str, Any] = {"real": _unconditional(real), "train": _unconditional(train)}
     sides = {name: Sides.from_samples(generated=_unconditional(made), **parts) for name, made in generated.items()}
     _require_alike(sides)
     if protocol is not None and any(each.kind != "graphs" for each in sides.values()):

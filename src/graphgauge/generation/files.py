@@ -102,7 +102,9 @@ def evaluate_files(
     if not given.keys() & {"real", "generated"}:
         raise OptionError("nothing to evaluate", fix="Pass real or generated samples, or both.")
     sides = Sides.from_samples(
-        **{name: given.get(name) for name in ("real", "generated", "train")},
+        given.get("real"),
+        given.get("generated"),
+        given.get("train"),
         classifier=given.get("classifier"),
         labels=labels,
         ordered=ordered,

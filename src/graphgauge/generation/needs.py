@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from graphgauge.core.metric import Metric
@@ -27,7 +27,7 @@ class Rules:
     """Options that change how samples are compared."""
 
     empty: str = "1"
-    draws: Draws = Draws()
+    draws: Draws = field(default_factory=Draws)
     convention: str = "graphgauge"
 
 

@@ -222,7 +222,7 @@ class _Collection:
         offered = {name for name in asked if name == "predict" or self._subject.has(name)}
         missing = _missing(asked - offered)
         generated = self._generated() if "generate" in offered else None
-        described = {
+        described: dict[str, Any] = {
             "real": self._described("real", self._data, offered),
             "generated": None
             if generated is None

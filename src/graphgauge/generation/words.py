@@ -62,7 +62,7 @@ def conclusion(evaluation: Evaluation) -> str:
 def _tests(evaluation: Evaluation) -> list[Tested]:
     """The tests that were made, corrected by Holm."""
     keys = [key for key in _TESTS if key in evaluation and evaluation[key].defined]
-    corrected = holm([evaluation[key].value for key in keys]) if keys else []
+    corrected = holm([evaluation[key].value for key in keys]).tolist() if keys else []
     pairs = zip(keys, corrected, strict=True)
     return [Tested(_TESTS[key][1], float(p), _ratio(evaluation.get(_TESTS[key][0]))) for key, p in pairs]
 

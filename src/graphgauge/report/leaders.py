@@ -77,7 +77,11 @@ def _leader(name: str, dataset: str, metric: str, runs: Sequence[tuple[Path, Eva
     }
     means = {method: sum(each.value for each in own) / len(own) for method, own in results.items() if own}
     one = next(iter(results.values()))[0] if means else runs[0][1][metric]
-    ranked = sorted(means, key=lambda method: _cost(one, means[method]))
+    # A method whose numbers are wrong does not lead.
+    wrong = {
+        str(each.run.method) for _, each in runs if any(found.severity == "error" for found in each.findings.worst())
+    }
+    ranked = sorted(means, key=lambda method: (method in wrong, _cost(one, means[method])))
     led = Leader(family=name, dataset=dataset, metric=metric, runs=len(runs))
     if not ranked:
         return led

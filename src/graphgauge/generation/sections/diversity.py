@@ -55,11 +55,9 @@ class Attempts(ConditionSample):
 
     @classmethod
     def from_sides(cls, sides: Sides, draws: Draws) -> Attempts:
-        generated, real = sides.generated, sides.real
+        generated, real, answers = sides.generated, sides.real, None
         assert generated is not None
-        known = real is not None and real.valid is not None
-        answers = None
-        if known:
+        if real is not None and real.valid is not None:
             # Those that are in training are real samples as well.
             order = np.argsort(real.in_training, kind="stable")
             answers = real.valid[order], real.conditions[order]

@@ -120,7 +120,7 @@ def frechet_distance(sample: TwoSided[Encoded]) -> Estimate:
     """
     values = np.full(sample.groups, np.nan)
     for code in np.flatnonzero(sample.sides.enough):
-        real, made = sample.sides.pair(code)
+        real, made = sample.sides.pair(int(code))
         first, second = (np.atleast_2d(np.cov(points, rowvar=False)) for points in (real, made))
         # The trace of the root is that of the symmetric product of roots.
         weights, vectors = np.linalg.eigh(first)

@@ -121,7 +121,7 @@ class Recognised(Compared):
         areas /= len(present)
         order = np.argsort(-np.abs(areas - 0.5), kind="stable")[:_SHOWN]
         means = [
-            np.concatenate([part.of(code) for code in present])[:, order].mean(0)
+            np.concatenate([part.of(code) for code in present.tolist()])[:, order].mean(0)
             for part in (self.real, self.generated)
         ]
         columns = {

@@ -156,7 +156,7 @@ _PERMUTED = {"test": "permutations within each condition"}
 
 
 def _distance(sample: Statistics, values: Floats) -> Estimate:
-    """The mean of scaled distances, with the 95th percentile of that between two draws from the real samples as goal."""
+    """The mean of scaled distances; its goal is the 95th percentile of that between two draws from the real samples."""
     sides = sample.sides
     reason = _FEW if not sides.enough.any() else "no statistics given"
     if sample.average is None:
