@@ -223,16 +223,17 @@ def _distinct(labels: AnyArray) -> AnyArray:
 
 def _codes(name: str, labels: AnyArray, names: AnyArray) -> Ints:
     """Labels as numbers of their classes."""
+    if not labels.size:
+        return np.zeros(0, np.int64)
+    if names.dtype.kind in "iu" and labels.dtype.kind in "iu":  # often consecutive numbers, which need no search
+        low, high = int(names[0]), int(names[-1])
+        if (names == np.arange(low, low + len(names))).all() and low <= labels.min() and labels.max() <= high:
+            return labels.astype(np.int64, copy=False) - low if low else labels.astype(np.int64, copy=False)
     order = np.argsort(names, kind="stable")
-    whole = names.dtype.kind in "iu" and labels.dtype.kind in "iu" and len(names) > 0
-    if whole and (names == np.arange(names[0], names[0] + len(names))).all():
-        codes = labels.astype(np.int64, copy=False) - np.int64(names[0])
-        known = (codes >= 0) & (codes < len(names))
-    else:
-        codes = order[np.minimum(np.searchsorted(names[order], labels), len(names) - 1)]
-        known = names[codes] == labels
-    if not known.all():
-        what = f"has the label {labels[~known][0]}, which is no class"
+    codes = order[np.minimum(np.searchsorted(names[order], labels), len(names) - 1)]
+    unknown = names[codes] != labels
+    if unknown.any():
+        what = f"has the label {labels[unknown][0]}, which is no class"
         raise InputError(what, where=name, fix="Name all in classes=.")
     return codes
 
