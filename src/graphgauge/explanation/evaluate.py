@@ -8,6 +8,7 @@ model, explanations ── ask.collect ──▶ table ── sample.sample_of �
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,9 @@ def evaluate(
     >>> round(ev["fidelity_drop@0.3"].value, 4)
     0.3
     """
+    unknown = next((name for name in asking if name not in signature(collect).parameters), None)
+    if unknown is not None:
+        raise TypeError(f"evaluate() got an unexpected keyword argument {unknown!r}")
     level, rules = confidence_level(confidence), Rules(score, label_threshold, delta_t)
     nan_policy(nan)
     asking |= {
