@@ -19,7 +19,7 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grid import Grid
 from graphgauge.core.items import Items
 from graphgauge.core.loop import Measured, broken_down, measure
-from graphgauge.core.metric import Metric, NoChance
+from graphgauge.core.metric import Estimate, NoChance
 from graphgauge.core.options import confidence_level, nan_policy, whole_number
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.registry import DEFAULT, Chosen, select
@@ -38,7 +38,7 @@ from graphgauge.protocols import under_protocols
 from graphgauge.stats.comparison import compare as compare_runs
 from graphgauge.stats.outcome import Comparison
 from graphgauge.stats.ranks import alpha_of
-from graphgauge.stats.shift import Shift, of_pairs
+from graphgauge.stats.shift import of_pairs
 from graphgauge.stats.text import p_text
 
 GROUPS = ("class", "correct")
@@ -172,7 +172,10 @@ def evaluate(
 
     return Evaluation(
         "explanation",
-        [_against_random(result, sample, keyed, level) for result in measured.results],
+        [
+            _against_random(each, measured.estimates[each.key], keyed[each.key], sample, level)
+            for each in measured.results
+        ],
         conventions={name: text for name, text in conventions.items() if name in TOLD or text != usual.get(name)},
         options={"explainer": who, "levels": [str(each) for each in answers.settings.grid], "confidence": level},
         breakdowns={axis: by_group(axis, labels) for axis, labels in _labels(groups, sample).items()},
@@ -357,13 +360,20 @@ def _require_common(key: str, runs: Mapping[str, Evaluation]) -> None:
 # ---- against the random explainer
 
 
-def _against_random(result: Result, sample: Sample, chosen: Mapping[str, Chosen], level: float) -> Result:
-    """The result with a sentence on how it compares with the random explainer, event by event."""
-    metric, params = chosen[result.key]
-    result = with_fields(result, params={name: str(level) for name, level in params.items()})
-    test = random_test(metric, params, sample, level) if metric.name in COMPARED and result.defined else None
-    if test is None or sample.who == RANDOM:
+def _against_random(result: Result, estimate: Estimate, chosen: Chosen, sample: Sample, level: float) -> Result:
+    """The result with a sentence on how it compares with the random explainer: the paired test of comparisons."""
+    metric, params = chosen
+    result = with_fields(result, params={name: str(each) for name, each in params.items()})
+    if metric.name not in COMPARED or not result.defined or sample.who == RANDOM:
         return result
+    blind = sample.shuffled if "truth" in metric.needs else sample.random
+    if not len(blind.owner):
+        return result
+    differences: Floats = estimate.facts["events"] - estimated(blind, metric.function, params).facts["events"]
+    differences = differences[np.isfinite(differences)]
+    if len(differences) < 2:
+        return result
+    test = of_pairs(np.where(np.abs(differences) <= _ROUNDING, 0.0, differences), alpha_of(level))
     better = 1 if metric.direction == "higher" else -1
     verdict = "not significantly different from the random explainer"
     if test.p_value <= alpha_of(level):
@@ -371,19 +381,6 @@ def _against_random(result: Result, sample: Sample, chosen: Mapping[str, Chosen]
     ends = "" if np.isnan(test.low) else f" [{test.low:.3g}, {test.high:.3g}]"
     words = f"{verdict} ({test.difference:+.3g}{ends}, {p_text(test.p_value)}, {result.n} events)"
     return with_fields(result, interpretation=words)
-
-
-def random_test(metric: Metric, params: Mapping[str, Any], sample: Sample, level: float) -> Shift | None:
-    """The paired test of an explainer against the random one, the same as in comparisons over items."""
-    blind = sample.shuffled if "truth" in metric.needs else sample.random
-    if not len(blind.owner):
-        return None
-    own, chance = (estimated(each, metric.function, params).facts["events"] for each in (sample, blind))
-    differences: Floats = own - chance
-    differences = differences[np.isfinite(differences)]
-    if len(differences) < 2:
-        return None
-    return of_pairs(np.where(np.abs(differences) <= _ROUNDING, 0.0, differences), alpha_of(level))
 
 
 # ---- what is asked for
