@@ -70,7 +70,8 @@ def test_a_memoriser_has_a_band() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"), [("uniqueness", "overall_uniqueness_ratio"), ("iou", "mean_iou"), ("silhouette", "silhouette_score")]
+    ("name", "meant"),
+    [("uniqueness", "overall_uniqueness_ratio"), ("iou", "mean_iou"), ("silhouette", "silhouette_score")],
 )
 def test_short_names_are_understood(name: str, meant: str) -> None:
     with pytest.raises(UnknownNameError, match=f"Did you mean .*'{meant}'"):
