@@ -90,7 +90,7 @@ class Graphs:
             The graphs. A dictionary has `nodes` (how many), `edges` (pairs), and may have `node_labels`, `edge_labels`
             and `directed`.
         node_labels, edge_labels
-            The attributes that tell graphs of the same structure apart, such as `["atom"]`, or `["x"]` of PyG; `[]` for
+            The attributes by which graphs of the same structure differ, such as `["atom"]`, or `["x"]` of PyG; `[]` for
             none. What has attributes needs either.
         where
             What errors call the graphs.
