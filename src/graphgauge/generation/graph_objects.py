@@ -10,13 +10,12 @@ from operator import eq
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphgauge.core.arrays import as_numeric, on_host
 from graphgauge.core.errors import InputError
 from graphgauge.core.types import AnyArray, Ints
+from graphgauge.generation.distances import Words
 
-Words = NDArray[np.uint64]
 # The attributes that are labels, sorted; None if that is not said.
 Names = tuple[str, ...] | None
 # Keys of PyG's data that describe no single node.
@@ -228,7 +227,7 @@ def _from_mapping(value: Mapping[str, Any], where: str, node_names: Names, edge_
             fix = f"Its labels are {kind}_labels, which need no name. Ignore them with {kind}_labels=[]."
             raise InputError(f"no {kind} has the attribute {names[0]!r}", where=where, fix=fix)
         chosen.append(list(own) if own is not None and names != () and rows else None)
-    return OneGraph(int(count), edges, *chosen, directed=bool(directed))
+    return OneGraph(int(count), edges, chosen[0], chosen[1], directed=bool(directed))
 
 
 def _is_whole(value: Any) -> bool:
