@@ -257,6 +257,10 @@ def _of_array(array: AnyArray, of: Numbering, where: str) -> Pairs:
             raise _ambiguous(f"an array {array.shape}", pairs, f"list({where})", of)
         return of.pairs(list(array.T), where)
     what = f"found an array of shape {array.shape}"
+    if array.ndim == 2 and len(array) == 2 != of.queries:
+        raise InputError(
+            what, where=where, fix=f"For pairs of {of.query} and {of.entity} pass its transpose, {where}.T."
+        )
     fix = f"For the entities of each {of.query} write list({where})."
     if array.ndim == 2 and array.size and array.dtype.kind in "iuf" and set(np.unique(array)) <= {0, 1}:
         what = f"a matrix {array.shape} of 0 and 1, where {of.entity} numbers are expected"
