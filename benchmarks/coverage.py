@@ -13,10 +13,11 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from graphgauge import prediction
 from graphgauge.core.types import Floats, Ints
 from graphgauge.stats import intervals, shift
 from graphgauge.stats.dyads import Dyads
@@ -349,6 +350,45 @@ def forecasts(memory: float, ahead: int = 1) -> Simulate:
     return simulate
 
 
+# ---- labels and targets
+
+
+def predictions(key: str, truth: float, draw: Callable[[Random, int], dict[str, Any]]) -> Simulate:
+    """A metric of `prediction.evaluate`, with the interval that it has there."""
+
+    def simulate(random: Random, n: int, draws: int) -> Drawn:
+        ends = np.full((draws, 2), math.nan)
+        for i in range(draws):
+            interval = prediction.evaluate(**draw(random, n), metrics=[key])[key].interval
+            if interval is not None:
+                ends[i] = tuple(interval)
+        return Drawn(ends[:, 0], ends[:, 1], truth)
+
+    return simulate
+
+
+def nodes_of_graphs(random: Random, n: int) -> dict[str, Any]:
+    """Ten nodes of each of n graphs, four fifths of them right; three in ten are right or wrong with their graph."""
+    labels, graph = random.integers(0, 3, 10 * n), np.repeat(np.arange(n), 10)
+    own, common = random.random(10 * n) < 0.8, random.random(n) < 0.8
+    right = np.where(random.random(10 * n) < 0.3, common[graph], own)
+    return {"y_true": labels, "y_pred": np.where(right, labels, (labels + 1) % 3), "cluster": graph}
+
+
+def molecules(random: Random, n: int) -> dict[str, Any]:
+    """Twelve tasks of n molecules, half of the labels missing; the scores of a molecule err alike."""
+    labels = (random.random((n, 12)) < 0.4).astype(float)
+    noise = math.sqrt(0.3) * random.normal(size=(n, 1)) + math.sqrt(0.7) * random.normal(size=(n, 12))
+    scores = 0.6744897501960817 * math.sqrt(2) * labels + noise  # the normal quantile of an AUC of .75
+    labels[random.random((n, 12)) < 0.5] = math.nan
+    return {"y_true": labels, "scores": scores, "nan": "omit"}
+
+
+def heavy_tails(random: Random, n: int) -> dict[str, Any]:
+    """Errors by Student's t with three degrees of freedom."""
+    return {"y_true": random.standard_t(3, n), "y_pred": np.zeros(n), "task": "regression"}
+
+
 def normal(scale: float = 1.0) -> Callable[[Random, int], Floats]:
     return lambda random, n: random.normal(0, scale, n)
 
@@ -425,6 +465,15 @@ DESIGNS = (
     Design("datasets drawn, skewed effects", "flips or t", pairs(drawn_datasets), (6, 10, 30, 100)),
     Design("two forecasts, memory .5", "cosine-t", forecasts(0.5), STEPS),
     Design("two forecasts, 12 steps ahead", "cosine-t", forecasts(0.0, 12), STEPS, MEMORY),
+    Design("accuracy of ten nodes a graph", "logit-t", predictions("accuracy", 0.8, nodes_of_graphs), (10, 30, 100)),
+    Design("AUC over 12 tasks, half unlabelled", "logit-t", predictions("roc_auc", 0.75, molecules), (30, 100, 300)),
+    Design(
+        "mean absolute error, t with 3 degrees",
+        "log-t",
+        predictions("mae", 2 * math.sqrt(3) / math.pi, heavy_tails),
+        (10, 30, 100),
+        TAILS,
+    ),
 )
 
 

@@ -9,7 +9,8 @@ import importlib
 import inspect
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -117,17 +118,17 @@ def _link(entry: Metric) -> str:
 
 
 def _family_page(family: str) -> str:
-    """The entries of a family, and above them what several have in common: levels of chance, intervals, examples."""
+    """The entries of a family, and above them what several have in common: levels of chance, intervals, conventions."""
     entries = registry.metrics(family)
     chances, intervals = (_shared(getattr(entry, name) for entry in entries) for name in ("chance", "interval"))
+    common = _common(entries)
     examples = [f"- **{name}**: {' '.join(text.split())}" for name, text in golden(family).get("about", {}).items()]
-    cited = sorted({entry.reference for entry in entries if entry.reference})
-    sources = [f"- {REFERENCES[key].short}: {dict(REFERENCES[key].fields)['title']}." for key in cited]
     agreement = "agreement/" + family
     differences = f", [where libraries differ](../{agreement}.md)" if (DOCS / f"{agreement}.md").exists() else ""
     return f"""# {family.capitalize()} metrics
 
-How to use them: [{family}](../{family}.md); [functions and options](../reference/{family}.md){differences}.
+How to use them: [{family}](../{family}.md); [functions and options](../reference/{family}.md){differences}. Unless an
+entry says otherwise: {"; ".join(sorted(common))}.
 
 **Levels of chance**
 
@@ -137,15 +138,32 @@ How to use them: [{family}](../{family}.md); [functions and options](../referenc
 
 {_lines(f"- **{name}**: {text}" for text, name in intervals.items())}
 
-{_lines(_entry(entry, chances, intervals) for entry in entries)}
+{_lines(_entry(entry, chances, intervals, common) for entry in entries)}
 
 ## Examples
 
-{_lines(examples)}
+{_lines(examples)}"""
 
-## Sources
 
-{_lines(sources)}"""
+def _common(entries: tuple[Metric, ...]) -> set[str]:
+    """What is true of most entries of a page."""
+    counted = Counter(fact for entry in entries for fact in _facts(entry))
+    return {fact for fact, count in counted.items() if count > len(entries) / 2}
+
+
+def _facts(entry: Metric) -> list[str]:
+    """What a metric declares beside chance, interval and formula."""
+    range_ = " to ".join(f"{bound:g}".replace("inf", "∞").replace("-", "−") for bound in entry.bounds)
+    better = {"higher": "higher is better", "lower": "lower is better", "none": "neither is better"}
+    return [
+        better.get(entry.direction, f"closest to {entry.target} is better"),
+        range_,
+        f"`n` counts {entry.unit}",
+        *(["headline"] if entry.default else []),
+        *(f"{name}: {text}" for name, text in entry.conventions.items() if text != "as chosen"),
+        *(f"not {name}" for name, law in entry.laws.items() if law is not True),
+        *([f"fair to {', '.join(entry.fair_to)}"] if entry.fair_to else []),
+    ]
 
 
 def _shared(rules: Iterable[Any]) -> dict[str, str]:
@@ -154,27 +172,20 @@ def _shared(rules: Iterable[Any]) -> dict[str, str]:
     return {text: f"{kind} {place}" for place, (text, kind) in enumerate(named.items(), 1)}
 
 
-def _entry(entry: Metric, chances: dict[str, str], intervals: dict[str, str]) -> str:
-    range_ = " to ".join(f"{bound:g}".replace("inf", "∞").replace("-", "−") for bound in entry.bounds)
-    better = {"higher": "Higher is better", "lower": "Lower is better", "none": "Neither is better"}
+def _entry(entry: Metric, chances: dict[str, str], intervals: dict[str, str], common: set[str]) -> str:
     facts = [
-        f"{better.get(entry.direction, f'Closest to {entry.target} is better')}, {range_}",
-        f"`n` counts {entry.unit}",
-        *(["headline"] if entry.default else []),
+        *(fact for fact in _facts(entry) if fact not in common),
         f"chance: {chances[_rule(entry.chance)]}",
         f"interval: {intervals[_rule(entry.interval)]}",
-        *(f"{name}: {text}" for name, text in entry.conventions.items() if text != "as chosen"),
-        *(f"not {name}" for name, law in entry.laws.items() if law is not True),
-        *([f"fair to {', '.join(entry.fair_to)}"] if entry.fair_to else []),
+        *([REFERENCES[entry.reference].short] if entry.reference else []),
     ]
     row = worked(entry.family).get(entry.key)
-    cited = [REFERENCES[entry.reference].short] if entry.reference else []
     lines = [
         f"({_anchor(entry)})=",
         f"## `{entry.key}`\n",
         f"{_first_paragraph(entry.definition)}\n",
         f"`{formula_of(entry)}`\n",
-        f"{'; '.join([*facts, *cited])}.\n",
+        f"{'; '.join(facts)}.\n",
     ]
     return _lines([*lines, *([f"*Example {row['input']}*: {_value(row)}: {row['origin']}.\n"] if row else [])])
 
@@ -186,7 +197,8 @@ def _value(row: dict[str, Any]) -> str:
 
 def _rule(rule: Any) -> str:
     """The description of a declared chance level or interval rule, or why there is none."""
-    return getattr(rule, "reason", "") or _summary(getattr(rule, "func", rule)) or "Named next to the value."
+    text = inspect.getdoc(getattr(rule, "func", rule)) or "Named next to the value."
+    return getattr(rule, "reason", "") or " ".join(_first_paragraph(text).split())
 
 
 def _anchor(entry: Metric) -> str:
@@ -211,8 +223,8 @@ def _reference_pages() -> Iterator[tuple[str, str]]:
         "reference/index.md",
         f"""# Reference
 
-Every public name with its parameters; `help(name)` adds types and an example. Options of commands and keys of studies
-stand in the same tables as the parameters that they set.
+Every public name with its signature; `help(name)` describes parameters and has an example. What commands and studies
+take is listed with the parameter that it sets.
 
 {_toctree(["../metrics/index", *families, *_OTHERS], hidden=False)}""",
     )
@@ -237,12 +249,11 @@ def _doors(package: str) -> Iterator[str]:
 def _described(package: str, names: list[str]) -> str:
     """The public names of a module as Sphinx's Python objects, which other projects can link to."""
     module = importlib.import_module(f"graphgauge.{package}")
-    calls = {door.function for door in doors(package).values()} if package in BUILT_IN else set()
-    blocks = [_object(f"graphgauge.{package}.{name}", getattr(module, name), calls) for name in names]
+    blocks = [_object(f"graphgauge.{package}.{name}", getattr(module, name)) for name in names]
     return _lines(["```{eval-rst}", *blocks, "```"])
 
 
-def _object(name: str, value: Any, calls: Iterable[Callable[..., Any]]) -> str:
+def _object(name: str, value: Any) -> str:
     if inspect.isclass(value):
         own = [
             (attribute, getattr(member, "__func__", member))
@@ -253,8 +264,7 @@ def _object(name: str, value: Any, calls: Iterable[Callable[..., Any]]) -> str:
         return f".. py:class:: {name}{_signature(value)}\n\n   {_rst(value)}\n\n{members}\n"
     if not callable(value):
         return f".. py:data:: {name}\n"
-    said = "" if value in calls else "\n\n".join(f"   :param {each}: {text}" for each, text in _parameters(value))
-    return f".. py:function:: {name}{_signature(value)}\n\n   {_rst(value)}\n\n{said}\n"
+    return f".. py:function:: {name}{_signature(value)}\n\n   {_rst(value)}\n"
 
 
 def _signature(value: Any) -> str:
@@ -271,14 +281,6 @@ def _signature(value: Any) -> str:
         return str(known.replace(parameters=defaults, return_annotation=known.empty))
     except ValueError:
         return str(inspect.Signature(plain))
-
-
-def _parameters(function: Any) -> Iterator[tuple[str, str]]:
-    """The parameters that a docstring lists, each with its first sentence."""
-    text = re.search(r"^Parameters\n-+\n(.*?)(?=^\w+\n-{3,}$|\Z)", inspect.getdoc(function) or "", re.M | re.S)
-    for names, body in re.findall(r"^(\S[^\n]*)\n((?:[ ]+[^\n]*\n?|\n)*)", text[1] if text else "", re.M):
-        sentence = re.split(r"(?<=[.:;]) ", " ".join(body.split()))[0]
-        yield from ((name.strip(" *"), _escaped(sentence)) for name in names.partition(":")[0].split(","))
 
 
 def _rst(value: Any) -> str:

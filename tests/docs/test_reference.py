@@ -24,7 +24,7 @@ from graphgauge.core.registry import metrics
 # Examples that need packages of the second environment; tests/peers/test_reference_examples.py runs them.
 NEEDS_PEERS = {
     *(f"graphgauge.explanation.{name}" for name in ("explain_pyg", "from_pyg", "pyg_metrics")),
-    *(f"graphgauge.generation.{name}" for name in ("evaluate_molecules", "molecule_scores")),
+    "graphgauge.generation.Molecules",
 }
 PUBLIC = [
     (f"graphgauge.{package}.{name}", getattr(importlib.import_module(f"graphgauge.{package}"), name))
@@ -82,8 +82,6 @@ SHOWN_BY = {
     "evolution.Cycle": "evolution.Log",
     "evolution.NietzscheEvaluationSuite": "evolution.EvaluationSuite",
     "explanation.PyGModel": "explanation.explain_pyg",
-    "generation.Molecules": "generation.evaluate_molecules",
-    "generation.SampleComparison": "generation.compare_samples",
     "stats.Design": "stats.compare",
     "stats.Friedman": "stats.friedman",
     "stats.Pair": "stats.Comparison",

@@ -84,6 +84,23 @@ def test_births_that_are_not_given_are_those_that_the_graph_gained():
     assert none["n_synthetic_positives"].value == 0
 
 
+def test_births_of_edges_that_had_died_are_left_out_of_the_areas():
+    """Embeddings have seen them: their ends would be close without any skill."""
+    (given,), gone = cycles(count=1), block_graph().edges[:4]
+    keep = given["previous_edges"][4:]
+    evaluator = evolution.AdaptiveEvaluator(range(90), LABELS, n_neg_per_pos="all", metrics=[*KEYS, "retention"])
+    points, births = given["previous_embeddings"], given["new_edges"]
+    evaluator.evaluate_cycle(points, [], keep, 0, points, previous_edges=given["previous_edges"])
+    after = np.concatenate([keep, births, gone])
+    again = evaluator.evaluate_cycle(points, np.concatenate([births, gone]), after, 1, points)
+    alone = evolution.AdaptiveEvaluator(range(90), LABELS, n_neg_per_pos="all", metrics=KEYS)
+    expected = alone.evaluate_cycle(points, births, after, 0, points, previous_edges=np.concatenate([keep, gone]))
+    assert again["auc_birth"].n == 20
+    assert again["auc_birth"].value == expected["auc_birth"].value
+    assert again["delta_homophily"].n == 24  # they are births nevertheless
+    assert "births of edges that existed before, left out of the areas: 4" in again["auc_birth"].warnings
+
+
 def test_shared_state_is_found():
     first = cycles(condition="a")
     second = [each | {"condition": "b"} for each in cycles(count=6, condition="b")[3:]]
@@ -257,6 +274,16 @@ def test_snapshots_of_networkx():
     found = evolution.evaluate(evolution.from_snapshots(graphs, points), LABELS)
     expected = evolution.evaluate(given, LABELS)
     assert {key: each.value for key, each in found.items()} == {key: each.value for key, each in expected.items()}
+
+
+def test_embeddings_that_lack_a_time_or_a_row_order_are_refused():
+    networkx = pytest.importorskip("networkx")
+    points = np.zeros((3, 2))
+    with pytest.raises(InputError, match="embeddings: has no array for cycle 1"):
+        evolution.from_events([0, 1], [1, 2], [0, 1], embeddings={0: points})
+    graphs = [networkx.path_graph(3), networkx.complete_graph(3)]
+    with pytest.raises(InputError, match=r"embeddings: found a mapping. Pass a row per node as"):
+        evolution.evaluate(graphs, embeddings=dict(enumerate(points)))
 
 
 # ---- refusals

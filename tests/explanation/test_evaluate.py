@@ -184,6 +184,9 @@ def test_options_that_cannot_be() -> None:
     for wrong in (3, "run.jsonl", [], None):
         with pytest.raises(InputError, match="table"):
             ex.evaluate(wrong)
+    for given in ((table,), (Weighted(0), random_explanations(0, 2))):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'metric'"):
+            ex.evaluate(*given, metric="acc_auc")
 
 
 def test_a_small_delta_t_leaves_the_unit_interval() -> None:

@@ -186,6 +186,16 @@ def test_tables_of_other_events_are_joined_as_files(tmp_path: Path) -> None:
         ex.read_table(both)
 
 
+def test_tables_of_other_explainers_are_joined_event_by_event(tmp_path: Path) -> None:
+    one = random_explanations(3, 5)
+    two = [ex.Explanation(each.context, -each.importance, "two") for each in one]
+    for name, said in (("a", one), ("b", two)):
+        ex.collect(Weighted(3), said, path=tmp_path / f"{name}.jsonl")
+    both = tmp_path / "both.jsonl"
+    both.write_bytes((tmp_path / "a.jsonl").read_bytes() + (tmp_path / "b.jsonl").read_bytes())
+    assert_same(ex.read_table(both), ex.collect(Weighted(3), [*one, *two]))
+
+
 def test_tables_lacking_masks_say_what_to_collect(tmp_path: Path) -> None:
     table = table_of(3, sparsity_levels=(0.1, 0.5))
     with pytest.raises(InputError, match=r"not asked about the level 0.9, but about 0.1, 0.5. Collect again with"):

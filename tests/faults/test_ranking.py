@@ -146,3 +146,27 @@ def test_a_metric_of_a_script_takes_ten_lines() -> None:
     assert len(OWN.strip().splitlines()) <= 11
     done = subprocess.run([sys.executable, "-c", OWN], capture_output=True, text=True, check=True)
     assert float(done.stdout) == pytest.approx((0.2 + 0.2 * 0.8) / 2)
+
+
+def test_a_part_without_queries_has_labels_of_any_kind() -> None:
+    """The last shard of a loader may be empty: its empty list of ids is neither text nor numbers."""
+    names = [f"query {number}" for number in range(3)]
+    parts = []
+    for shard, rows in enumerate((slice(0, 0), slice(0, 2), slice(2, 2), slice(2, 3))):
+        part = ranking.RankingState(shard=str(shard))
+        part.update(POS[rows], NEG[rows], ids=names[rows], groups={"kind": ["a", "b", "a"][rows]})
+        parts.append(part)
+    whole = parts[0]
+    for part in parts[1:]:
+        whole.merge(part)
+    expected = ranking.evaluate(POS[:3], NEG[:3], ids=names, groups={"kind": ["a", "b", "a"]})
+    assert all_values(whole.evaluate()) == all_values(expected)
+    mixed = ranking.RankingState(shard="numbers")
+    mixed.update(POS[3:4], NEG[3:4], ids=[7], groups={"kind": ["a"]})
+    whole.merge(mixed)
+    with pytest.raises(InputError, match="text labels in one part and integers in another"):
+        whole.evaluate()
+
+
+def all_values(evaluation: Evaluation) -> dict[str, float]:
+    return {key: result.value for key, result in evaluation.items()}

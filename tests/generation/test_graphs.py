@@ -288,6 +288,9 @@ def test_labels_of_json_need_no_name() -> None:
 def test_attributes_that_are_named_must_exist() -> None:
     with pytest.raises(InputError, match=r"graphs\[1\]: no node has the attribute 'atm'. Attributes: atm2"):
         Graphs.from_objects([path("COC", "atm"), path("COO", "atm2")], node_labels=["atm"])
+    with pytest.raises(InputError, match=r"no node has the attribute 'atom'. Attributes: none"):
+        Graphs.from_objects([nx.path_graph(3)], node_labels=["atom"])
+    assert Graphs.from_objects([nx.empty_graph(3)], edge_labels=["bond"]).edge_labels is None
     assert ids(Graphs.from_objects([path("COC", 7), path("CCC", 7)], node_labels=["7"])) == [[0, 1]]
 
 

@@ -374,7 +374,7 @@ def test_real_samples_pass_the_same_rules_as_generated_ones() -> None:
     rate = found["validity_rate"]
     assert level(rate, "perfect").value == pytest.approx(real_valid.mean())
     assert "perfect" in rate.compatible
-    assert any("real samples are not valid" in note for note in found.notes)
+    assert any("real samples are not valid" in finding.message for finding in found.findings)
 
 
 def test_compared_samples_are_counted() -> None:

@@ -133,7 +133,11 @@ def from_events(
         raise InputError("has no events", where="source", fix="Give a row for each edge that was added.")
     cycles, graph, earlier = [], np.empty(0, np.int64), None
     run: dict[str, Any] = {"condition": condition, "seed": seed}
-    for place, when in enumerate(np.unique(times).tolist()):
+    moments = np.unique(times).tolist()
+    if isinstance(embeddings, Mapping) and (missing := [when for when in moments if when not in embeddings]):
+        fix = "Pass an array, a row per node, or {cycle: array} with all cycles of the events."
+        raise InputError(f"has no array for cycle {missing[0]}", where="embeddings", fix=fix)
+    for place, when in enumerate(moments):
         points = known.points(embeddings[when] if isinstance(embeddings, Mapping) else embeddings)
         now = times == when
         if ends[now].max(initial=-1) >= len(points):
@@ -179,6 +183,9 @@ def from_snapshots(
     >>> [cycle.all_edges.tolist() for cycle in evolution.from_snapshots(graphs, points)]
     [[[0, 1], [0, 2], [1, 2]]]
     """
+    if isinstance(embeddings, Mapping):
+        fix = "Pass a row per node as np.array([*embeddings.values()]), with ids=[*embeddings]."
+        raise InputError("found a mapping", where="embeddings", fix=fix)
     rows = list(embeddings) if np.ndim(embeddings[0]) == 2 else [embeddings] * len(graphs)
     if len(graphs) != len(rows) or len(graphs) < 2:
         what = f"{len(graphs)} graphs and {len(rows)} embeddings"

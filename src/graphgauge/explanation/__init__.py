@@ -1,8 +1,7 @@
 """Explanations of graph models: do they name the edges that the model used?"""
 
-from graphgauge.explanation.ask import collect
+from graphgauge.explanation.ask import collect, greedy
 from graphgauge.explanation.evaluate import compare, evaluate
-from graphgauge.explanation.greedy import greedy
 from graphgauge.explanation.inputs import Context, Explanation, Model, Subgraph
 from graphgauge.explanation.pyg import explain_pyg, from_pyg, pyg_metrics
 from graphgauge.explanation.pyg_model import PyGModel

@@ -8,6 +8,7 @@ model, explanations ── ask.collect ──▶ table ── sample.sample_of �
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grid import Grid
 from graphgauge.core.items import Items
 from graphgauge.core.loop import Measured, broken_down, measure
-from graphgauge.core.metric import Metric, NoChance
+from graphgauge.core.metric import Estimate, NoChance
 from graphgauge.core.options import confidence_level, nan_policy, whole_number
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.registry import DEFAULT, Chosen, select
@@ -29,7 +30,7 @@ from graphgauge.explanation.conventions import TOLD, conventions_of, refuse_join
 from graphgauge.explanation.declared import COMPARED, estimated, metric_of
 from graphgauge.explanation.figure import curves
 from graphgauge.explanation.inputs import Explanation
-from graphgauge.explanation.masks import RANDOM, Settings
+from graphgauge.explanation.masks import LEVELS, RANDOM, Settings, numbers_of, shares_of
 from graphgauge.explanation.sample import NEEDS, Rules, Sample, sample_of, samples_by_need
 from graphgauge.explanation.table import AnswerTable, chosen_of
 from graphgauge.io.code import own_code
@@ -37,7 +38,7 @@ from graphgauge.protocols import under_protocols
 from graphgauge.stats.comparison import compare as compare_runs
 from graphgauge.stats.outcome import Comparison
 from graphgauge.stats.ranks import alpha_of
-from graphgauge.stats.shift import Shift, of_pairs
+from graphgauge.stats.shift import of_pairs
 from graphgauge.stats.text import p_text
 
 GROUPS = ("class", "correct")
@@ -128,6 +129,9 @@ def evaluate(
     >>> round(ev["fidelity_drop@0.3"].value, 4)
     0.3
     """
+    unknown = next((name for name in asking if name not in signature(collect).parameters), None)
+    if unknown is not None:
+        raise TypeError(f"evaluate() got an unexpected keyword argument {unknown!r}")
     level, rules = confidence_level(confidence), Rules(score, label_threshold, delta_t)
     nan_policy(nan)
     asking |= {
@@ -168,7 +172,10 @@ def evaluate(
 
     return Evaluation(
         "explanation",
-        [_against_random(result, sample, keyed, level) for result in measured.results],
+        [
+            _against_random(each, measured.estimates[each.key], keyed[each.key], sample, level)
+            for each in measured.results
+        ],
         conventions={name: text for name, text in conventions.items() if name in TOLD or text != usual.get(name)},
         options={"explainer": who, "levels": [str(each) for each in answers.settings.grid], "confidence": level},
         breakdowns={axis: by_group(axis, labels) for axis, labels in _labels(groups, sample).items()},
@@ -353,13 +360,20 @@ def _require_common(key: str, runs: Mapping[str, Evaluation]) -> None:
 # ---- against the random explainer
 
 
-def _against_random(result: Result, sample: Sample, chosen: Mapping[str, Chosen], level: float) -> Result:
-    """The result with a sentence on how it compares with the random explainer, event by event."""
-    metric, params = chosen[result.key]
-    result = with_fields(result, params={name: str(level) for name, level in params.items()})
-    test = random_test(metric, params, sample, level) if metric.name in COMPARED and result.defined else None
-    if test is None or sample.who == RANDOM:
+def _against_random(result: Result, estimate: Estimate, chosen: Chosen, sample: Sample, level: float) -> Result:
+    """The result with a sentence on how it compares with the random explainer: the paired test of comparisons."""
+    metric, params = chosen
+    result = with_fields(result, params={name: str(each) for name, each in params.items()})
+    if metric.name not in COMPARED or not result.defined or sample.who == RANDOM:
         return result
+    blind = sample.shuffled if "truth" in metric.needs else sample.random
+    if not len(blind.owner):
+        return result
+    differences: Floats = estimate.facts["events"] - estimated(blind, metric.function, params).facts["events"]
+    differences = differences[np.isfinite(differences)]
+    if len(differences) < 2:
+        return result
+    test = of_pairs(np.where(np.abs(differences) <= _ROUNDING, 0.0, differences), alpha_of(level))
     better = 1 if metric.direction == "higher" else -1
     verdict = "not significantly different from the random explainer"
     if test.p_value <= alpha_of(level):
@@ -367,19 +381,6 @@ def _against_random(result: Result, sample: Sample, chosen: Mapping[str, Chosen]
     ends = "" if np.isnan(test.low) else f" [{test.low:.3g}, {test.high:.3g}]"
     words = f"{verdict} ({test.difference:+.3g}{ends}, {p_text(test.p_value)}, {result.n} events)"
     return with_fields(result, interpretation=words)
-
-
-def random_test(metric: Metric, params: Mapping[str, Any], sample: Sample, level: float) -> Shift | None:
-    """The paired test of an explainer against the random one, the same as in comparisons over items."""
-    blind = sample.shuffled if "truth" in metric.needs else sample.random
-    if not len(blind.owner):
-        return None
-    own, chance = (estimated(each, metric.function, params).facts["events"] for each in (sample, blind))
-    differences: Floats = own - chance
-    differences = differences[np.isfinite(differences)]
-    if len(differences) < 2:
-        return None
-    return of_pairs(np.where(np.abs(differences) <= _ROUNDING, 0.0, differences), alpha_of(level))
 
 
 # ---- what is asked for
@@ -395,6 +396,9 @@ def _refuse_unknown(metrics: Any) -> None:
 
 def _refuse_other(table: AnswerTable, asking: Mapping[str, Any]) -> None:
     """A table was collected with options of its own, which can be repeated; the ranking of none is normalised."""
+    levels, topk = shares_of(asking.get("sparsity_levels")), numbers_of(asking.get("topk"))
+    given = {name: asking[name] for name in table.settings.__struct_fields__ if name in asking}
+    Settings(**given | {"levels": levels or LEVELS, "topk": topk})  # refuses what no table could have
     for name, value in asking.items():
         own = getattr(table.settings, name, None)
         if name != "normalize" and (own is None or value != own):

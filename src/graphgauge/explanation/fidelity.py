@@ -194,15 +194,14 @@ def acc_auc_complement(s: Sample) -> Estimate:
     return _kept_label(s, "sweep_complement")
 
 
-def _area(s: Sample, heights: Floats) -> Estimate:
-    counts, heights = _by_count(s, heights)
+def _area(s: Sample, counts: Floats, heights: Floats, reason: str, ends: tuple[float, float]) -> Estimate:
+    """The mean height of curves over counts (M, L), by trapezoids."""
     width = counts[:, -1] - counts[:, 0]
-    area = _trapezoid(heights, counts)
-    return s.mean(
-        np.divide(area, width, out=np.full(len(area), np.nan), where=width > 0), "fewer than two distinct levels"
-    )
+    area = np.divide(_trapezoid(heights, counts), width, out=np.full(len(width), np.nan), where=width > 0)
+    return s.mean(area, reason, ends)
 
 
+_TWO = "fewer than two distinct levels"
 _CURVE: dict[str, Any] = {
     "conventions": SCORED | {"area": "trapezoid over the achieved k/E, divided by its span"},
     "curve": True,
@@ -214,22 +213,20 @@ _CURVE: dict[str, Any] = {
 @explained("necessity_auc", "drop", **_CURVE)
 def necessity_auc(s: Sample) -> Estimate:
     """The mean height of the curve of `fidelity_drop.signed` over the achieved shares k/E."""
-    return _area(s, s.drops)
+    return _area(s, *_by_count(s, s.drops), _TWO, (-1.0, 1.0))
 
 
 @explained("sufficiency_auc", "keep", **_CURVE, direction="lower")
 def sufficiency_auc(s: Sample) -> Estimate:
     """The mean height of the curve of `fidelity_keep.signed` over the achieved shares k/E."""
-    return _area(s, s.keeps)
+    return _area(s, *_by_count(s, s.keeps), _TWO, (-1.0, 1.0))
 
 
 def _score_area(s: Sample, kind: str, first: Floats) -> Estimate:
     """The mean height of the score itself over the achieved shares, from 0 on, where it is `first` (M,)."""
     counts, heights = _by_count(s, s.f(s.masked(kind), s.event))
     counts = np.concatenate([np.zeros((len(counts), 1)), counts], axis=1)
-    area, width = _trapezoid(np.column_stack([first, heights]), counts), counts[:, -1]
-    values = np.divide(area, width, out=np.full(len(area), np.nan), where=width > 0)
-    return s.mean(values, "no level above 0", _UNIT)
+    return _area(s, counts, np.column_stack([first, heights]), "no level above 0", _UNIT)
 
 
 _SCORE_CURVE: dict[str, Any] = {

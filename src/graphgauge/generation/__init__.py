@@ -1,6 +1,7 @@
 """Generators of samples: whether what they make is valid, new, diverse, like real data and as requested."""
 
-from graphgauge.generation.compare import compare_samples
+from typing import Any
+
 from graphgauge.generation.evaluate import evaluate
 from graphgauge.generation.graphs import Graphs, read_graphs
 from graphgauge.generation.molecules import Molecules, read_molecules
@@ -23,3 +24,12 @@ __all__ = [
     "read_graphs",
     "read_molecules",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The comparison of generators, which imports much that an evaluation does not need."""
+    if name == "compare_samples":
+        from graphgauge.generation.compare import compare_samples
+
+        return compare_samples
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -150,14 +150,20 @@ def _without_shape(sides: dict[str, Any]) -> dict[str, Any]:
     return {name: replace(side, items=none) if blank[name] else side for name, side in sides.items()}
 
 
+def whole_items(items: Any) -> Mask:
+    """Which items can be samples at all: graphs with nodes, molecules that can be read, all bits."""
+    if isinstance(items, Graphs):
+        return np.asarray(items.nodes > 0)
+    return items.valid if isinstance(items, Molecules) else np.ones(len(items), bool)
+
+
 def _without_empty(sides: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Graphs without nodes and molecules that cannot be read: generated ones are not valid, others are dropped."""
     notes, found = [], dict(sides)
     for name, side in sides.items():
         if side is None or not isinstance(side.items, Graphs | Molecules):
             continue
-        items, is_graphs = side.items, isinstance(side.items, Graphs)
-        right = items.nodes > 0 if isinstance(items, Graphs) else items.valid
+        right, is_graphs = whole_items(side.items), isinstance(side.items, Graphs)
         if right.all() and (is_graphs or name != "generated"):
             continue
         if name == "generated":

@@ -293,12 +293,12 @@ def claim_above_classifier(results: Results, answers: Answers) -> Evidence | Non
 )
 def left_out_samples(sides: Sides) -> Evidence | None:
     """Samples that are not compared, or not under the same rules."""
-    notes, real, made = list(sides.notes), sides.real, sides.generated
+    notes, real = list(sides.notes), sides.real
     if real is not None and not real.kept.all():
         notes.append(
             f"{int((~real.kept).sum())} of {len(real)} real samples are not valid and are compared with no other"
         )
-    if real is not None and real.items is not None and made is not None and real.valid is None and not made.kept.all():
+    if not sides.same_rules:
         notes.append("the validity of real samples is not known, so they are no level for repeats")
     if sides.copied is not None and sides.copied.any():
         count = int(sides.copied.sum())

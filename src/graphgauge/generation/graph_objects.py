@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain, compress
@@ -10,13 +10,12 @@ from operator import eq
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphgauge.core.arrays import as_numeric, on_host
 from graphgauge.core.errors import InputError
 from graphgauge.core.types import AnyArray, Ints
+from graphgauge.generation.distances import Words
 
-Words = NDArray[np.uint64]
 # The attributes that are labels, sorted; None if that is not said.
 Names = tuple[str, ...] | None
 # Keys of PyG's data that describe no single node.
@@ -141,19 +140,19 @@ def _from_networkx(graph: Any, where: str, node_names: Names, edge_names: Names)
     kept = np.ones(len(source), bool) if directed else source <= target
     of_nodes = [content for _, content in graph.nodes(data=True)]
     of_edges = list(compress(chain.from_iterable(neighbours.values() for neighbours in around), kept))
+
+    def labels(contents: Sequence[Mapping[Any, Any]], names: Names, kind: str) -> list[Any] | None:
+        known = dict.fromkeys(name for content in contents if content for name in content)
+        # None for nodes or edges without the attribute.
+        return _named(known, lambda name: [each.get(name) for each in contents], len(contents), names, kind, where)
+
     return OneGraph(
         len(place),
         as_edges(np.stack([source, target], axis=1)[kept], where),
-        _named(_contents(of_nodes), len(of_nodes), node_names, "node", where),
-        _named(_contents(of_edges), len(of_edges), edge_names, "edge", where),
+        labels(of_nodes, node_names, "node"),
+        labels(of_edges, edge_names, "edge"),
         directed,
     )
-
-
-def _contents(contents: Sequence[Mapping[Any, Any]]) -> dict[Any, Callable[[], Sequence[Any]]]:
-    """How to read each attribute of networkx: None for nodes or edges without it."""
-    names = dict.fromkeys(name for content in contents if content for name in content)
-    return {name: lambda name=name: [content.get(name) for content in contents] for name in names}  # type: ignore[misc]
 
 
 def _from_pyg(data: Any, where: str, node_names: Names, edge_names: Names) -> OneGraph:
@@ -165,24 +164,14 @@ def _from_pyg(data: Any, where: str, node_names: Names, edge_names: Names) -> On
     # Undirected edges are listed in both directions.
     keys, turned = edges @ np.array([count, 1]), edges @ np.array([1, count])
     directed = not np.isin(turned, keys).all()
-    known = list(data.keys() if callable(data.keys) else data.keys) if hasattr(data, "keys") else ["x", "edge_attr"]
+    every = list(data.keys() if callable(data.keys) else data.keys) if hasattr(data, "keys") else ["x", "edge_attr"]
 
-    def attributes(of_edges: bool) -> dict[Any, Callable[[], Sequence[Any]]]:
-        rows = len(edges) if of_edges else count
-        named = {key: getattr(data, key, None) for key in known if key not in _OF_GRAPHS}
-        return {
-            key: lambda content=content: _rows(as_numeric(content, where))  # type: ignore[misc]
-            for key, content in named.items()
-            if ("edge" in key) == of_edges and tuple(getattr(content, "shape", ()))[:1] == (rows,)
-        }
+    def labels(rows: int, names: Names, kind: str) -> list[Any] | None:
+        shapes = {key: tuple(getattr(getattr(data, key, None), "shape", ())) for key in every if key not in _OF_GRAPHS}
+        known = [key for key, shape in shapes.items() if ("edge" in key) == (kind == "edge") and shape[:1] == (rows,)]
+        return _named(known, lambda key: _rows(as_numeric(getattr(data, key), where)), rows, names, kind, where)
 
-    return OneGraph(
-        count,
-        edges,
-        _named(attributes(False), count, node_names, "node", where),
-        _named(attributes(True), len(edges), edge_names, "edge", where),
-        directed,
-    )
+    return OneGraph(count, edges, labels(count, node_names, "node"), labels(len(edges), edge_names, "edge"), directed)
 
 
 def _rows(array: AnyArray) -> list[Any]:
@@ -191,24 +180,23 @@ def _rows(array: AnyArray) -> list[Any]:
 
 
 def _named(
-    attributes: Mapping[Any, Callable[[], Sequence[Any]]], rows: int, names: Names, kind: str, where: str
+    attributes: Iterable[Any], values: Callable[[Any], Sequence[Any]], rows: int, names: Names, kind: str, where: str
 ) -> list[Any] | None:
     """The labels of nodes or edges: the values of the attributes of these names, a tuple of those of several."""
-    if not rows or names == ():
+    known = {str(name): name for name in attributes}
+    if not rows or names == () or (names is None and not known):
         return None
-    known = {str(name): read for name, read in attributes.items()}
     if names is None:
-        if not known:
-            return None
-        listed = ", ".join(known)
-        what = f"its {kind}s have the attribute{'s' * (len(known) > 1)} {listed}, and nothing says which are labels"
-        fix = f"Pass {kind}_labels=[{next(iter(known))!r}] to tell graphs apart by it, {kind}_labels=[] to ignore them."
+        what = f"its {kind}s have the attribute{'s' * (len(known) > 1)} {', '.join(known)}, which may be labels"
+        fix = (
+            f"Pass {kind}_labels=[{next(iter(known))!r}] if graphs with others differ, {kind}_labels=[] to ignore them."
+        )
         raise InputError(what, where=where, fix=fix)
     absent = [name for name in names if name not in known]
     if absent:
         fix = f"Attributes: {', '.join(known) or 'none'}. Ignore labels with {kind}_labels=[]."
         raise InputError(f"no {kind} has the attribute {absent[0]!r}", where=where, fix=fix)
-    columns = [known[name]() for name in names]
+    columns = [values(known[name]) for name in names]
     return list(columns[0]) if len(columns) == 1 else list(zip(*columns, strict=True))
 
 
@@ -239,7 +227,7 @@ def _from_mapping(value: Mapping[str, Any], where: str, node_names: Names, edge_
             fix = f"Its labels are {kind}_labels, which need no name. Ignore them with {kind}_labels=[]."
             raise InputError(f"no {kind} has the attribute {names[0]!r}", where=where, fix=fix)
         chosen.append(list(own) if own is not None and names != () and rows else None)
-    return OneGraph(int(count), edges, *chosen, directed=bool(directed))
+    return OneGraph(int(count), edges, chosen[0], chosen[1], directed=bool(directed))
 
 
 def _is_whole(value: Any) -> bool:

@@ -16,9 +16,9 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.grid import Grid
 from graphgauge.core.types import AnyArray, Ints
+from graphgauge.generation.distances import Words
 from graphgauge.generation.graph_objects import (
     OneGraph,
-    Words,
     is_networkx,
     is_pyg,
     label_words,
@@ -90,7 +90,7 @@ class Graphs:
             The graphs. A dictionary has `nodes` (how many), `edges` (pairs), and may have `node_labels`, `edge_labels`
             and `directed`.
         node_labels, edge_labels
-            The attributes that tell graphs of the same structure apart, such as `["atom"]`, or `["x"]` of PyG; `[]` for
+            The attributes by which graphs of the same structure differ, such as `["atom"]`, or `["x"]` of PyG; `[]` for
             none. What has attributes needs either.
         where
             What errors call the graphs.
@@ -154,7 +154,9 @@ class Graphs:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, AnyArray]) -> Graphs:
         """From what `arrays` returns."""
-        texts = {name: tuple(arrays[name].tolist()) for name in ("node_names", "edge_names") if name in arrays}
+        texts: dict[str, Any] = {
+            name: tuple(arrays[name].tolist()) for name in ("node_names", "edge_names") if name in arrays
+        }
         flags = {"directed": bool(arrays["directed"]), "trailing": int(arrays["trailing"])}
         return cls(**{**arrays, **texts, **flags})
 

@@ -17,9 +17,9 @@ from graphgauge import _core
 from graphgauge.core.errors import InputError
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints
-from graphgauge.generation.distances import bit_distances, packed
+from graphgauge.generation.distances import Words, bit_distances, packed
 from graphgauge.generation.graph_features import cityblock
-from graphgauge.generation.graphs import Graphs, Words, concatenated, require_alike, rows_of
+from graphgauge.generation.graphs import Graphs, concatenated, require_alike, rows_of
 from graphgauge.generation.levels import MOST
 from graphgauge.generation.molecules import Molecules
 
@@ -177,7 +177,8 @@ def _weights(samples: Any, pool: Any) -> Floats:
     elif isinstance(samples, Molecules):
         distances = bit_distances(samples.fingerprints, pool.fingerprints, "jaccard")
     else:
-        distances = bit_distances(*(np.reshape(side, (len(side), _size(side))) for side in (samples, pool)), "jaccard")
+        own, other = (np.reshape(side, (len(side), _size(side))) for side in (samples, pool))
+        distances = bit_distances(own, other, "jaccard")
     closest = distances == distances.min(axis=1, keepdims=True)
     return np.asarray(closest / closest.sum(axis=1, keepdims=True))
 

@@ -1,7 +1,7 @@
 """Molecules as samples, read from SMILES by RDKit (`pip install 'graphgauge[molecules]'`).
 
-Two molecules are equal if their canonical SMILES are: stereochemistry, isotopes, charges and radicals tell them apart,
-and so do tautomers, as in MOSES (Polykovskiy et al. 2020), whose metrics are at the end.
+Two molecules are equal if their canonical SMILES are: molecules that differ in stereochemistry, isotopes, charges or
+radicals are different, and so are tautomers, as in MOSES (Polykovskiy et al. 2020), whose metrics are at the end.
 """
 
 from __future__ import annotations

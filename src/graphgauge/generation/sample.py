@@ -11,11 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from graphgauge.core.archive import read_archive, write_archive
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import number
 from graphgauge.core.types import AnyArray, Mask
-from graphgauge.generation.checked import CONTAINERS, all_checked, channels_of, judged, kind_of, side_of
+from graphgauge.generation.checked import CONTAINERS, all_checked, channels_of, judged, kind_of, side_of, whole_items
 from graphgauge.generation.columns import Conditions, Samples
 
 __all__ = ["Samples", "Sides"]
@@ -136,6 +138,14 @@ class Sides:
         """Real samples that it was trained on."""
         assert self.real is not None
         return self.real.take(self.real.in_training)
+
+    @property
+    def same_rules(self) -> bool:
+        """Whether real samples passed the rules that generated ones did: without that they are no level of repeats."""
+        made, real = self.generated, self.real
+        if real is None or made is None or real.valid is not None or made.items is None:
+            return True
+        return bool(np.array_equal(made.kept, whole_items(made.items)))
 
     @property
     def copied(self) -> Mask | None:

@@ -325,7 +325,7 @@ def prdc(real: Any, generated: Any, *, k: int = 5) -> PRDC:
     rows = np.concatenate([one, other])
     bits = rows != 0
     # Zeros and ones are compared as words, which is many times as fast.
-    rows = packed(bits) if np.array_equal(rows, bits) else Points.of(rows).rows  # type: ignore[assignment]
+    rows = packed(bits) if np.array_equal(rows, bits) else Points.of(rows).rows
     sides, threads = (rows[:n], rows[n:]), threads_for(len(rows) * rows.size)
     # Each point is its own nearest neighbour, which does not count.
     radii = [_core.kth_distances(side, k, threads=threads) for side in sides]

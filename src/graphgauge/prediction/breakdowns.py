@@ -21,7 +21,7 @@ Broken = Callable[[str, Any, Any, Mapping[str, Sample]], Grid]
 
 def by_class(sample: Classes, level: float) -> Grid:
     """Of each class the items, and precision, recall and F1 with their intervals, one class against the others."""
-    n = np.rint(sample.table.sum(axis=1)).astype(np.int64)
+    n = np.bincount(sample.true, minlength=len(sample.names))
     columns: dict[str, Any] = {"class": np.array(sample.names, dtype=object), "n": n}
     for key, measure in (("precision", confusion.precision), ("recall", confusion.recall), ("f1", confusion.f1)):
         rows = []
@@ -44,5 +44,7 @@ def by_task(samples: Mapping[str, Sample], broken: Broken) -> Grid:
 def by_group(axis: str, labels: AnyArray, samples: Mapping[str, Sample], broken: Broken) -> Grid:
     """Of each label of the items, every metric."""
     names, place = np.unique(labels, return_inverse=True)
+    if not len(names):
+        return Grid({axis: [], "n": []})
     parts = {name: each.by_group(place, len(names)) for name, each in samples.items()}
     return broken(axis, column(names.tolist()), np.bincount(place, minlength=len(names)), parts)

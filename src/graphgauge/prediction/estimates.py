@@ -48,7 +48,7 @@ def of_items(part: Sample, value: float, influence: Floats, n: int | None = None
 
 def mean_of(part: Sample, values: Floats) -> Statistic:
     """The weighted mean of a number per item."""
-    if not part.n:
+    if not part.amounts.any():
         return NOTHING
     value = float(values.sum() / part.n if part.weights is None else part.weights @ values / part.weights.sum())
     return of_items(part, value, values - value)
@@ -67,10 +67,17 @@ def over_tasks(part: Sample, measured: Iterable[tuple[Mask, float, Floats]]) -> 
 
 
 def error_of(influence: Floats, count: Floats | None, cluster: AnyArray | None) -> tuple[float, float]:
-    """Standard error and degrees of freedom of a mean of influences."""
+    """Standard error and degrees of freedom of a mean of influences: of cells with counts, or of items with weights.
+
+    Only items come in clusters.
+    """
     error, df = errors.standard_error(influence, count, cluster=cluster)
     amount = np.ones(len(influence)) if count is None else count
-    squares = influence * influence
+    if cluster is not None:
+        # Weights, whose unit means nothing: each item is one, of its own size.
+        influence, amount = influence * amount, (amount > 0).astype(np.float64)
+    # Degrees of freedom depend on the kurtosis alone; powers of large or small numbers leave the range of floats.
+    squares = np.square(influence / (np.abs(influence).max(initial=0.0) or 1.0))
     second, fourth = float(amount @ squares), float(amount @ np.square(squares, out=squares))
     return float(error[0]), min(float(df[0]), _effective(float(amount.sum()), second, fourth))
 
@@ -87,10 +94,9 @@ def _effective(units: float, second: float, fourth: float) -> float:
 
     A few items that carry most of the error have few of them.
     """
-    square = second / units
-    if square == 0 or units < 4:
+    if second == 0 or units < 4:
         return units - 1
-    kurtosis = fourth / units / square**2
+    kurtosis = units * (fourth / second) / second
     return min(units - 1, max(1.0, 2 * units / max(kurtosis - (units - 3) / (units - 1), 2 * units / (units - 1))))
 
 

@@ -7,14 +7,14 @@ evaluate ── inputs.read ──▶ samples ── loop.measure ──▶ resu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import as_labels, as_numeric
-from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grid import Grid
 from graphgauge.core.items import Items
@@ -29,6 +29,9 @@ from graphgauge.prediction.inputs import TASKS, Rules, Task, read
 from graphgauge.prediction.metrics import brier_scores, log_losses
 from graphgauge.prediction.sample import Sample
 from graphgauge.protocols import under_protocols
+
+# Names of other tables and columns, which groups cannot have.
+_AXES = ("", "class", "task", "n")
 
 
 @under_protocols("prediction")
@@ -122,9 +125,11 @@ def evaluate(
         tables["class"] = breakdowns.by_class(samples["classes"], level)
     if reading.tasks > 1:
         tables["task"] = breakdowns.by_task(samples, broken)
-    for axis, values in (groups or {}).items():
+    for axis, values in _named(groups, {*_AXES, *(result.key for result in measured.results)}).items():
         tables[axis] = breakdowns.by_group(axis, _labels(f"groups[{axis!r}]", values, n, kept), samples, broken)
     names = _labels("ids", ids, n, kept)
+    _refuse_repeated(names)
+    values_of_items = dict(_values(samples))
     seen = None if train_ids is None else as_labels(train_ids, "train_ids")
     return Evaluation(
         "prediction",
@@ -133,10 +138,35 @@ def evaluate(
         options={"confidence": level, "bins": bins},
         breakdowns=tables,
         skipped=measured.skipped,
-        per_item=Items("item", kept if names is None else names, dict(_values(samples)), cluster=units["cluster"]),
+        per_item=Items(
+            "item",
+            kept if names is None else names,
+            values_of_items,
+            {} if units["weights"] is None else dict.fromkeys(values_of_items, units["weights"]),
+            cluster=units["cluster"],
+        ),
         materials={**samples, "ids": names, "train_ids": seen},
         drawings=lambda: drawings(samples),
     )
+
+
+def _named(groups: Any, taken: Collection[str]) -> Mapping[str, Any]:
+    """The labels of each axis; no axis has the name of another table or column."""
+    if groups is None:
+        return {}
+    if not isinstance(groups, Mapping) or not all(isinstance(axis, str) for axis in groups):
+        raise InputError("expected labels under a name", where="groups", fix='For example {"degree": labels}.')
+    for axis in groups:
+        if axis in taken:
+            raise OptionError(f"a group cannot be named {axis!r}", fix="Choose a name that no table or column has.")
+    return groups
+
+
+def _refuse_repeated(ids: Any) -> None:
+    """An item that comes again would count twice."""
+    names, times = np.unique([] if ids is None else ids, return_counts=True)
+    if (times > 1).any():
+        raise InputError(f"{names[times > 1][0]} occurs twice", where="ids", fix="Give every item its own id.")
 
 
 def _weights(weights: Any, n: int, kept: Ints) -> Floats | None:
@@ -144,8 +174,10 @@ def _weights(weights: Any, n: int, kept: Ints) -> Floats | None:
     if weights is None:
         return None
     amounts = as_numeric(weights, "weights").astype(np.float64)
-    if amounts.shape != (n,) or not (np.isfinite(amounts) & (amounts >= 0)).all() or not amounts.sum() > 0:
+    if amounts.shape != (n,) or not (np.isfinite(amounts) & (amounts >= 0)).all():
         raise InputError(f"expected {n} numbers that are not negative", where="weights", fix="One weight per item.")
+    if n and not amounts.any():
+        raise InputError("all are 0", where="weights", fix="Give the items that count a weight above 0.")
     return amounts[kept]
 
 

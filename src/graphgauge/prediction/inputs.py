@@ -87,6 +87,8 @@ def _column(name: str, values: Any) -> AnyArray:
     if name != "scores" and np.asarray(on_host(values, name)).dtype.kind in "OUS":
         return as_labels(values, name)
     array = as_numeric(values, name)
+    if array.ndim not in (1, 2):
+        raise InputError(f"has shape {array.shape}", where=name, fix="One row per item, one column per class or task.")
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
@@ -148,6 +150,8 @@ def _single(name: str, values: AnyArray) -> AnyArray:
 def _of_classes(binary: bool, arrays: Arrays, rules: Rules) -> tuple[dict[str, Sample], dict[str, str]]:
     """The samples of labels and of scores; and which class is positive, and where labels are from."""
     labels, points = {name: _whole(values) for name, values in arrays.items() if name != "scores"}, arrays.get("scores")
+    if points is not None and points.ndim == 1 and not binary:
+        raise InputError("has one number per item", where="scores", fix="One column per class.")
     names = _names(labels, points, rules, binary)
     true, *pred = (_codes(name, values, names) for name, values in labels.items())
     samples: dict[str, Sample] = {}
@@ -174,10 +178,17 @@ def _of_classes(binary: bool, arrays: Arrays, rules: Rules) -> tuple[dict[str, S
 
 
 def _whole(labels: AnyArray) -> AnyArray:
-    """Classes as whole numbers or texts; fractions are no classes."""
-    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
-        what = f"labels have fractions, such as {labels[labels != np.floor(labels)][0]:.4g}"
-        raise InputError(what, fix='Pass probabilities or scores as scores=, targets with task="regression".')
+    """Classes as whole numbers or texts; fractions, and what no integer holds, are no classes."""
+    wrong = (
+        (labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63) if labels.dtype.kind == "f" else np.zeros(0, bool)
+    )
+    if wrong.any():
+        first = labels[wrong][0]
+        what = "labels are beyond integers" if first == np.floor(first) else "labels have fractions"
+        raise InputError(
+            f"{what}, such as {first:.4g}",
+            fix='Pass probabilities or scores as scores=, targets with task="regression".',
+        )
     return labels.astype(np.int64) if labels.dtype.kind in "bf" else labels
 
 
@@ -185,7 +196,9 @@ def _names(labels: Arrays, points: AnyArray | None, rules: Rules, binary: bool) 
     """The classes in the order of their numbers; of two, the positive one is last."""
     columns = points.shape[1] if points is not None and points.ndim == 2 else None
     if rules.classes is not None:
-        names = as_labels(list(rules.classes), "classes")
+        names = as_labels(rules.classes, "classes")
+        if len({*names.tolist()}) < len(names):
+            raise InputError("a class occurs twice", where="classes", fix="Name each column once.")
     elif columns is not None and labels["y_true"].dtype.kind == "U":
         raise OptionError("y_true has names, and scores only columns", fix="Pass classes=[…], the name of each column.")
     elif columns is not None:
@@ -215,24 +228,28 @@ def _distinct(labels: AnyArray) -> AnyArray:
     if labels.dtype.kind in "iu" and labels.size:
         low, high = int(labels.min()), int(labels.max())
         if high - low < _WIDE * max(labels.size, 1024):
+            # In eight bytes, so that no difference overflows.
+            wide = labels if labels.dtype.itemsize == 8 else labels.astype(np.int64)
             present = np.zeros(high - low + 1, bool)
-            present[labels - low] = True
-            return np.flatnonzero(present) + low
+            present[wide - low] = True
+            return np.flatnonzero(present).astype(wide.dtype) + low
     return np.unique(labels)
 
 
 def _codes(name: str, labels: AnyArray, names: AnyArray) -> Ints:
     """Labels as numbers of their classes."""
+    if not labels.size:
+        return np.zeros(0, np.int64)
+    if names.dtype.kind in "iu" and labels.dtype.kind in "iu":  # often consecutive numbers, which need no search
+        low, high = int(names[0]), int(names[-1])
+        inside = high < 2**63 and low <= labels.min() and labels.max() <= high
+        if inside and (names == np.arange(low, low + len(names))).all():
+            return labels.astype(np.int64, copy=False) - low if low else labels.astype(np.int64, copy=False)
     order = np.argsort(names, kind="stable")
-    whole = names.dtype.kind in "iu" and labels.dtype.kind in "iu" and len(names) > 0
-    if whole and (names == np.arange(names[0], names[0] + len(names))).all():
-        codes = labels.astype(np.int64, copy=False) - np.int64(names[0])
-        known = (codes >= 0) & (codes < len(names))
-    else:
-        codes = order[np.minimum(np.searchsorted(names[order], labels), len(names) - 1)]
-        known = names[codes] == labels
-    if not known.all():
-        what = f"has the label {labels[~known][0]}, which is no class"
+    codes = order[np.minimum(np.searchsorted(names[order], labels), len(names) - 1)]
+    unknown = names[codes] != labels
+    if unknown.any():
+        what = f"has the label {labels[unknown][0]}, which is no class"
         raise InputError(what, where=name, fix="Name all in classes=.")
     return codes
 

@@ -288,8 +288,8 @@ def calibration(part: Columns) -> tuple[Floats, Floats, Floats]:
 
 def _measured(part: Targets, measure: TargetMeasure) -> Iterator[tuple[Mask, float, Floats]]:
     for task, known in enumerate(part.known.T):
-        if known.any():
-            weights = part.amounts[known]
+        weights = part.amounts[known]
+        if weights.any():
             yield known, *measure(part.true[known, task], part.pred[known, task], weights / weights.sum())
 
 

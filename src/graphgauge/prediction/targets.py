@@ -6,6 +6,7 @@ its value and what each item adds to the error: the mean of the influence, weigh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -98,4 +99,4 @@ def median(values: Floats, share: Floats) -> float:
 def _flat(values: Floats, variance: float) -> bool:
     """Whether a variance is only rounding of these numbers."""
     largest = float(np.abs(values).max())
-    return variance <= (1e-12 * largest) ** 2
+    return math.sqrt(variance) <= 1e-12 * largest

@@ -95,10 +95,11 @@ class Labels:
             if own.keys() != first.keys():
                 named = " and ".join(", ".join(map(_where, each)) or "none" for each in (own, first))
                 raise InputError(f"parts differ in their labels: {named}", fix="Give every part the same.")
-            for name, values in own.items():
-                if (values.dtype.kind == "U") != (first[name].dtype.kind == "U"):
-                    what = "text labels in one part and integers in another"
-                    raise InputError(what, where=_where(name), fix="Use one kind.")
+        for name in first:
+            # A part without queries has labels of no kind.
+            if len({own[name].dtype.kind == "U" for own in columns if own[name].size}) > 1:
+                what = "text labels in one part and integers in another"
+                raise InputError(what, where=_where(name), fix="Use one kind.")
         return Labels.of({name: np.concatenate([own[name] for own in columns]) for name in first})
 
     def require_unique(self) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from graphgauge.core.door import CONFIDENCE, METRICS, NAN, PROTOCOL, SEED, Door, Input, Option
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.queries import Queries
@@ -208,12 +208,14 @@ def evaluate_topk(**fields: Any) -> Evaluation:
     return _evaluated(Queries.from_topk, fields)
 
 
-def evaluate_entities(**fields: Any) -> Evaluation:
-    return _evaluated(Queries.from_embeddings, fields)
+def evaluate_entities(*, score: str = "dot", **fields: Any) -> Evaluation:
+    one_of("score", score, ("dot", "l1", "l2"))
+    return _evaluated(Queries.from_embeddings, {"score": score, **fields})
 
 
-def evaluate_triples(entities: Any, relations: Any, **fields: Any) -> Evaluation:
-    return _evaluated(Queries.from_triples, {"model": (entities, relations), **fields})
+def evaluate_triples(entities: Any, relations: Any, *, score: str = "distmult", **fields: Any) -> Evaluation:
+    one_of("score", score, ("distmult", "l1", "l2"))
+    return _evaluated(Queries.from_triples, {"model": (entities, relations), "score": score, **fields})
 
 
 def evaluate_until(

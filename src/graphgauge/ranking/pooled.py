@@ -111,6 +111,11 @@ class Pooled:
             return 0.0 if rank < 1 else 1.0
         return float(np.count_nonzero(self.pos > self.threshold(rank))) / len(self.pos)
 
+    def level_of(self, scores: AnyArray) -> Ints:
+        """The first level at or below each score, in descending order; one past the last if there is none."""
+        rising = self.levels.values[::-1]
+        return len(rising) - np.searchsorted(rising, scores, side="right")
+
     def estimate(self, value: float, **facts: Any) -> Estimate:
         empty = not len(self.pos) or not len(self.neg)
         reason = "no negatives" if len(self.pos) else "no positives"
@@ -131,8 +136,35 @@ def _parts(size: int, step: int = _PART) -> list[slice]:
 
 def auc_bounds(sample: Pooled, estimate: Estimate, confidence: float) -> Bounds:
     """DeLong on the logit scale, with a query or cluster as one unit."""
-    _, error, df = auc_error(sample.pos, sample.neg, sample.offsets, cluster=sample.units)
-    return of_area(estimate.value, np.array([error]), np.array([df]), confidence, over=sample.over)
+    if sample.offsets is None:
+        error, df = _pool_error(sample, float(estimate.value[0]))
+    else:
+        _, *both = auc_error(sample.pos, sample.neg, sample.offsets, cluster=sample.units)
+        error, df = (np.array([each]) for each in both)
+    return of_area(estimate.value, error, df, confidence, over=sample.over)
+
+
+def _pool_error(sample: Pooled, auc: float) -> tuple[Floats, Floats]:
+    """DeLong's error of two samples (1988): of what each positive wins, and of what each negative loses.
+
+    Negatives lose alike at a level and between two, so none has a number of its own.
+    """
+    (m, n), at = (len(sample.pos), len(sample.neg)), sample.levels
+    if min(m, n) < 2:
+        return np.array([np.nan]), np.array([0.0])
+    above, ends = np.cumsum(at.positives), at.greater + at.equal
+    count = np.concatenate([np.append(at.greater, n) - np.append(0, ends), at.equal])
+    losses = np.concatenate([np.append(0, above), above - at.positives / 2]) / m
+    return two_samples(
+        _of_positives(sample, 1 - (at.greater + ends) / (2 * n) - auc), standard_error(losses - auc, count)
+    )
+
+
+def _of_positives(sample: Pooled, influence: Floats) -> tuple[Floats, Floats]:
+    """The error of positives that have this influence at each level."""
+    if sample.units is None:
+        return standard_error(influence, sample.levels.positives)
+    return standard_error(influence[sample.level_of(sample.pos)], cluster=sample.units)
 
 
 def precision_bounds(sample: Pooled, estimate: Estimate, confidence: float) -> Bounds:
@@ -155,21 +187,17 @@ def _precision_error(sample: Pooled) -> tuple[Floats, Floats]:
     # Descending values: the contribution of a score at its level and every lower one is a sum from the end.
     gained = np.cumsum((counts.positives * false / selected**2)[::-1])[::-1]
     lost = np.append(np.cumsum((counts.positives * at_or_above / selected**2)[::-1])[::-1], 0.0)
-    ascending = counts.values[::-1]
-
-    def level_of(scores: AnyArray) -> Ints:
-        """The first level at or below each score, in descending order; one past the last if there is none."""
-        return len(ascending) - np.searchsorted(ascending, scores, side="right")
-
-    added = (at_or_above / selected + gained)[level_of(pos)]
+    added = at_or_above / selected + gained
     if sample.offsets is None:
-        of_negatives = np.concatenate([lost[level_of(neg[part])] for part in _parts(len(neg), _BLOCK)])
-        of_negatives *= len(neg) / len(pos)
-        positives = standard_error(added - added.mean(), cluster=sample.units)
-        return two_samples(positives, standard_error(of_negatives - of_negatives.mean()))
+        count = np.diff(false, prepend=0, append=len(neg))
+        of_negatives = lost * (len(neg) / len(pos))
+        centred = added - float(counts.positives @ added) / len(pos)
+        of_pool = standard_error(of_negatives - float(count @ of_negatives) / len(neg), count)
+        return two_samples(_of_positives(sample, centred), of_pool)
+    added = added[sample.level_of(pos)]
     influence = added.copy()
     for block, query in sample.blocks():
-        influence -= np.bincount(query, lost[level_of(block)], len(pos))
+        influence -= np.bincount(query, lost[sample.level_of(block)], len(pos))
     # Queries are centred on the value that their number of negatives would give.
     lost_in_all = added.sum() - influence.sum()
     influence += np.diff(sample.offsets) * (lost_in_all / len(neg)) - added.mean()

@@ -30,7 +30,7 @@ class Valid:
         assert sides.generated is not None
         self.groups, self.draws = sides.groups, draws
         # Real samples under the rules that generated ones passed: without them real ones are no level of repeats.
-        self.same_rules = bool(sides.generated.kept.all()) or (sides.real is not None and sides.real.valid is not None)
+        self.same_rules = sides.same_rules
         self.generated, self.codes = _ordered(sides.generated)
         self.real, self.real_codes, self.learned = None, None, 0
         self.every_real, self.every_code = None, None

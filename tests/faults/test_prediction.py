@@ -1,0 +1,129 @@
+"""Faults of prediction that odd inputs showed, each with a test of its kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphgauge import prediction, stats
+from graphgauge.core.errors import GraphgaugeError, InputError
+
+RNG = np.random.default_rng(5)
+
+
+def test_weighted_items_are_compared_by_their_weighted_means() -> None:
+    """The difference of two models is that of their values, weights included."""
+    truth, weights = RNG.integers(0, 2, 80), RNG.choice([0.1, 1.0, 9.0], 80)
+    one, two = (
+        prediction.evaluate(truth, np.where(RNG.random(80) < share, 1 - truth, truth), weights=weights)
+        for share in (0.2, 0.4)
+    )
+    compared = stats.compare({"one": one, "two": two}, metric="accuracy", over="items")
+    expected = one["accuracy"].value - two["accuracy"].value
+    assert abs(compared.pairs[0].difference) == pytest.approx(abs(expected), abs=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int64, np.uint8, np.uint64])
+def test_labels_of_narrow_types_are_the_same_classes(dtype: Any) -> None:
+    """The distance of two labels may be beyond their type: int8 holds −100 and 100, and not 200."""
+    low, high = max(np.iinfo(dtype).min, -100), 100
+    truth, labels = np.array([low, high, high], dtype), np.array([low, low, high], dtype)
+    found = prediction.evaluate(truth, labels, task="multiclass")
+    assert found["accuracy"].value == pytest.approx(2 / 3)
+    assert found.by("class")["class"].tolist() == [str(low), str(high)]
+
+
+def test_labels_near_the_end_of_unsigned_integers() -> None:
+    labels = np.array([2**64 - 1, 2**64 - 2, 2**64 - 2], np.uint64)
+    found = prediction.evaluate(labels, labels[[0, 1, 0]], task="multiclass")
+    assert found["accuracy"].value == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-80, 1.0, 1e80, 1e150])
+def test_intervals_of_errors_do_not_depend_on_the_unit(scale: float) -> None:
+    truth, predicted = RNG.normal(size=(2, 30))
+    plain = prediction.evaluate(truth, predicted, task="regression", metrics=["mae", "rmse"])
+    scaled = prediction.evaluate(scale * truth, scale * predicted, task="regression", metrics=["mae", "rmse"])
+    for key in plain:
+        interval, expected = scaled[key].interval, plain[key].interval
+        assert interval is not None
+        assert expected is not None
+        assert interval.low == pytest.approx(scale * expected.low, rel=1e-9)
+        assert interval.high == pytest.approx(scale * expected.high, rel=1e-9)
+
+
+def test_intervals_do_not_depend_on_the_unit_of_weights() -> None:
+    """Weights that add up to 1, as shares do, promise as much as the same ones in other units."""
+    truth, predicted = RNG.integers(0, 2, (2, 40))
+    scores, weights = RNG.random(40), RNG.choice([1.0, 2.0, 5.0], 40)
+    one, other = (
+        prediction.evaluate(truth, predicted, scores=scores, weights=weights * unit) for unit in (1, 1 / weights.sum())
+    )
+    for key in one:
+        interval, expected = other[key].interval, one[key].interval
+        assert interval is not None
+        assert expected is not None
+        assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
+
+
+def test_nothing_to_measure_has_no_value_and_empty_tables() -> None:
+    none: list[int] = []
+    for task in ("binary", "multiclass"):
+        found = prediction.evaluate(none, none, task=task, groups={"part": none}, weights=none)
+        assert all(np.isnan(result.value) and result.reason for result in found.values())
+        assert len(found.by("part")) == 0
+    found = prediction.evaluate(np.zeros((0, 2)), np.zeros((0, 2)), task="regression", groups={"part": none})
+    assert all(np.isnan(result.value) for result in found.values())
+
+
+@pytest.mark.filterwarnings("error")
+def test_items_without_weight_are_nothing_to_measure() -> None:
+    """A group, or a task, of which all items have the weight 0 has no value; and classes count items, not weights."""
+    truth, predicted, weights = [1.5, 0.0, 1.0, 2.0], [1.0, 0.0, 1.0, 4.0], [0, 0, 1, 3]
+    found = prediction.evaluate(truth, predicted, task="regression", weights=weights, groups={"part": [0, 0, 1, 1]})
+    assert found["mae"].value == 1.5
+    assert np.isnan(found.by("part")["mae"][0])
+    assert found.by("part")["mae"][1] == 1.5
+    several = [[0, 1], [1, 0], [np.nan, 1], [np.nan, 0]]
+    found = prediction.evaluate(several, np.ones((4, 2)), task="regression", weights=[0, 0, 1, 1], nan="omit")
+    assert found["mae"].value == 0.5
+    found = prediction.evaluate([0, 1, 1], [0, 1, 0], weights=[1e-9, 2.6, 1e9])
+    assert found.by("class")["n"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "said"),
+    [
+        (([0, 1, 2],), {"scores": [0.1, 0.2, 0.3], "task": "multiclass"}, "scores: has one number per item"),
+        (([0, 1],), {"scores": np.zeros((2, 2, 2))}, r"scores: has shape \(2, 2, 2\)"),
+        ((0, 1), {}, r"y_true: has shape \(\)"),
+        (([1e300, 0.0], [1e300, 0.0]), {"task": "multiclass"}, "beyond integers, such as 1e\\+300"),
+        (([np.inf, 0.0], [1.0, 0.0]), {"task": "multiclass"}, "beyond integers, such as inf"),
+        ((["a", "a"],), {"scores": np.eye(2), "classes": ["a", "a"]}, "classes: a class occurs twice"),
+        (([0, 1], [0, 1]), {"classes": 3}, "classes: expected a 1-D array"),
+        (([0, 1], [0, 1]), {"groups": [0, 1]}, "groups: expected labels under a name"),
+        (([0, 1], [0, 1]), {"groups": {"class": [0, 1]}}, "a group cannot be named 'class'"),
+        (([0, 1], [0, 1]), {"groups": {"n": [0, 1]}}, "a group cannot be named 'n'"),
+        (([0, 1], [0, 1]), {"groups": {"accuracy": [0, 1]}}, "a group cannot be named 'accuracy'"),
+        (([0, 1], [0, 1]), {"ids": ["a", "a"]}, "ids: a occurs twice"),
+        (([0, 1], [0, 1]), {"weights": [0, 0]}, "weights: all are 0"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_words(
+    arguments: tuple[Any, ...], options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(GraphgaugeError, match=said):
+        prediction.evaluate(*arguments, **options)
+
+
+def test_scores_beyond_the_range_of_squares_are_no_crash() -> None:
+    with np.errstate(all="ignore"):
+        found = prediction.evaluate([1e200, 2e200, 0.0], [1e200, 1e200, 0.0], task="regression")
+    assert found["mae"].value == pytest.approx(1e200 / 3)
+
+
+def test_edges_name_nodes_that_exist() -> None:
+    with pytest.raises(InputError):
+        prediction.by_degree([[0, 1]], -1)
