@@ -401,11 +401,11 @@ def rounded(random: Random, n: int) -> Floats:
     return np.round(random.normal(0, 1, n))
 
 
-TAILS = "long tails: a sample seldom contains the values that matter most"
-FEW = "skewed values, and too few units to show it"
-COUNTS = "a small count has few values"
-MEMORY = "long memory: few independent pieces of time"
-UNSEEN = "regimes that were not seen"
+TAILS = "long tails"
+FEW = "skewed, too few units"
+COUNTS = "few possible values"
+MEMORY = "long memory"
+UNSEEN = "regimes not seen"
 ITEMS, RUNS, STEPS = (10, 30, 100, 1000), (3, 5, 10, 20), (30, 60, 100, 300, 1000)
 DESIGNS = (
     Design("mean reciprocal rank .27", "score-t", items(*reciprocal_ranks(1.3)), ITEMS),
@@ -512,14 +512,13 @@ class Row(NamedTuple):
 
 
 def line_of(design: Design, found: list[Row]) -> str:
-    """A design as a line of the table: what is below .93 is bold, and has its reason."""
+    """A design as an item of the list: what is below .93 is bold, and has its reason."""
     covered = [
         f"{row.units:,} **{short(row.coverage)}**" if row.is_low else f"{row.units:,} {short(row.coverage)}"
         for row in found
     ]
-    errors = ", ".join(short(row.error) for row in found if not math.isnan(row.error))
-    why = (design.reason or FEW) if any(row.is_low for row in found) else ""
-    return f"| {design.name} | {design.method} | {' · '.join(covered)} | {errors} | {why} |"
+    why = f" ({design.reason or FEW})" if any(row.is_low for row in found) else ""
+    return f"- {design.name}, {design.method}: {'; '.join(covered)}{why}"
 
 
 def short(share: float) -> str:
@@ -540,12 +539,8 @@ def main() -> None:
     low = [design.name for design, own in found.items() if any(row.is_low and row.units >= 30 for row in own)]
     print(f"{len(found)} designs; below .93 at 30 units or more: {low}")
     if options.write:
-        head = [
-            "| design | interval | units and coverage | error at 5 % | below .93, because |",
-            "|---|---|---|---|---|",
-        ]
         OUTPUT.parent.mkdir(exist_ok=True)
-        OUTPUT.write_text("\n".join([*head, *(line_of(*each) for each in found.items()), ""]), encoding="utf-8")
+        OUTPUT.write_text("\n".join([*(line_of(*each) for each in found.items()), ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

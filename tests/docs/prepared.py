@@ -243,7 +243,6 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
     "docs/evolution.md": (lambda: growth("y.npy"),),
     "docs/prediction.md": (classified,),
     "docs/statistics.md": (scores, runs, lambda: results(["transe", "distmult"], "nations")),
-    "docs/tables.md": (lambda: results(["transe", "distmult"], "nations"),),
     "docs/report.md": (lambda: results(["weak", "strong"], "toy"),),
     "docs/study.md": (study_inputs,),
 }

@@ -26,7 +26,7 @@ NOT_RUN = {
     "graphgauge demo --output demo/": "the whole built-in study takes a minute; tests/study/test_demo.py runs it",
 }
 # Pages whose python blocks, run in between, make what the commands read.
-SCRIPTED = {"docs/quickstart.md", "docs/first_tasks.md"}
+SCRIPTED = {"docs/quickstart.md", "docs/tables.md", "docs/gates.md"}
 # What pages show of the output of commands on data that the tests do not have.
 # What an ellipsis stands for on a page.
 MEANT = {"docs/statistics.md": ["--pos-scores", "pos.npy", "--neg-scores", "neg.npy"]}

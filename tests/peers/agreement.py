@@ -30,6 +30,20 @@ def lines(head: list[str], rows: list[list[str]]) -> list[str]:
     return [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in rows)]
 
 
+def cases(rows: Iterable[list[str]]) -> list[str]:
+    """A list with an item per case: title, this project's rule and its result, a library and that library's result.
+
+    A row without a title is another library's answer to the case above it.
+    """
+    found: list[str] = []
+    for title, rule, ours, whose, theirs in rows:
+        if title:
+            found.append(f"- {title}: **{ours}** ({rule}). {whose}: {theirs}.")
+        else:
+            found[-1] = f"{found[-1].removesuffix('.')}; {whose}: {theirs}."
+    return found
+
+
 def assert_current(page: Path, text: str) -> None:
     if os.environ.get("GRAPHGAUGE_REGENERATE"):
         page.write_text(text, encoding="utf-8")

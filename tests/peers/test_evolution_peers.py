@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.evolution.grown import exact_distance
-from tests.peers.agreement import assert_current, lines, peer, versions
+from tests.peers.agreement import assert_current, cases, lines, peer, versions
 
 from graphgauge.core.errors import InputError
 from graphgauge.evolution import AdaptiveEvaluator, poincare_distance
@@ -98,14 +98,16 @@ def distance_rows() -> Iterator[list[str]]:
 
 def rule_rows() -> Iterator[list[str]]:
     u, _ = opposite(1e-9)
-    yield ["a point and itself", "0 exactly", f"{poincare_distance(u, u):g}", f"{float(geoopt_distance(u, u)):.3g}"]
+    own, theirs = f"{poincare_distance(u, u):g}", f"{float(geoopt_distance(u, u)):.3g}"
+    yield ["distance of a point and itself", "exact", own, "geoopt", theirs]
     beyond = np.array([1.2, 0.0])
     with pytest.raises(InputError):
         poincare_distance(beyond, np.zeros(2))
     yield [
         "a point outside the ball, norm 1.2",
-        "an error that names the row",
+        "the error names the row",
         "InputError",
+        "geoopt",
         f"{float(geoopt_distance(beyond, np.zeros(2))):.3g}",
     ]
 
@@ -118,8 +120,7 @@ def test_where_they_differ() -> None:
             "",
             "<!-- Written by tests/peers/test_evolution_peers.py; GRAPHGAUGE_REGENERATE=1 rewrites it. -->",
             "",
-            "The same tests check that distances well inside the ball and homophily agree with the libraries below.",
-            "Ordinary tests compare areas with scikit-learn's and distances with mpmath's. Results differ at the",
+            "Distances well inside the ball, homophily and areas agree with the libraries below. Results differ at the",
             "boundary of the ball, and in the negatives drawn.",
             "",
             f"Observed with {versions(SHOWN)}.",
@@ -130,18 +131,17 @@ def test_where_they_differ() -> None:
             "",
             *lines(["gap", "mpmath", "graphgauge", "geoopt"], list(distance_rows())),
             "",
-            "## Points",
+            *cases(rule_rows()),
             "",
-            *lines(["case", "graphgauge's rule", "graphgauge", "geoopt"], list(rule_rows())),
-            "",
-            "## 60 negatives of an undirected graph with 20 nodes and 60 edges, each listed once",
+            "## Negatives of an undirected graph",
             "",
             "PyG's `negative_sampling` draws ordered pairs: if a graph's edges are listed in one direction, it may",
-            "return a reversed edge, and a pair in both orders.",
+            "return a reversed edge, and a pair in both orders. Of 60 negatives of a graph with 20 nodes and 60 edges,",
+            "each listed once:",
             "",
-            *lines(
-                ["library", "drawn", "distinct unordered pairs", "edges among them"],
-                [[name, *map(str, counts)] for name, counts in found.items()],
+            *(
+                f"- {name}: {distinct} distinct pairs, {reversed_} of them edges."
+                for name, (_, distinct, reversed_) in found.items()
             ),
             "",
         ]

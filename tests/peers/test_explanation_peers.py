@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.explanation.brute import count, order
-from tests.peers.agreement import assert_current, lines, peer, versions
+from tests.peers.agreement import assert_current, cases, peer, versions
 
 from graphgauge import explanation as ex
 from graphgauge.core.errors import InputError
@@ -592,14 +592,14 @@ def rows() -> list[list[str]]:
         ],
         [
             "logits declared as probabilities",
-            "an error that names the value",
+            "names the value",
             ours(lambda: ex.collect(wrong, explanations)),
             '`unfaithfulness` with `return_type="probs"`',
             answer(lambda: unfaithful(hard, "probs")),
         ],
         [
             "a NaN importance",
-            'an error naming the first; `nan="omit"` leaves the explanation out and counts it',
+            'names the first; `nan="omit"` leaves the explanation out and counts it',
             ours(lambda: ex.collect(model_of(module, data), bare)),
             "`unfaithfulness`",
             answer(lambda: unfaithful(spoiled)),
@@ -618,31 +618,7 @@ def rows() -> list[list[str]]:
             "`characterization_score`",
             answer(lambda: score(0.0, 1.0)),
         ],
-        [
-            "`fidelity_drop` of a random explainer",
-            "shown next to every value, on the same events",
-            shown(both["fidelity_drop@0.3"].references[-1].value),
-            "–",
-            "–",
-        ],
     ]
-
-
-NAMES = [
-    ["drop the explanation: signed change", "`fidelity_drop.signed`", "–", "`fidelity` (Fidelity+)", "–"],
-    ["drop: size of the change", "`fidelity_drop`", "–", "–", "`fidelity_drop`, `fidelity_minus`"],
-    ["drop: change of the label", "`label_flip_drop`", "`fidelity`, first (fid+)", "–", "–"],
-    ["keep only the explanation: signed change", "`fidelity_keep.signed`", "–", "`fidelity_inv` (Fidelity−)", "–"],
-    ["keep: size of the change", "`fidelity_keep`, lower is better", "–", "–", "`fidelity_keep`: 1 − the change"],
-    ["keep: change of the label", "`label_flip_keep`", "`fidelity`, second (fid−)", "–", "–"],
-    [
-        "quantity that changes",
-        "probability of the class predicted on the whole graph",
-        "the label",
-        "probability of the true class",
-        "a single output as it is, or the largest of several",
-    ],
-]
 
 
 def table_text() -> str:
@@ -652,28 +628,18 @@ def table_text() -> str:
             "",
             "<!-- Written by tests/peers/test_explanation_peers.py; GRAPHGAUGE_REGENERATE=1 rewrites it. -->",
             "",
-            "`pyg_metrics(explainer, explanations)` calls torch_geometric's own fidelity and unfaithfulness, of an",
-            "explanation's masks as they are, and gives its numbers for each explanation. Precision, recall, F1 and",
-            "AUROC agree with a known truth.",
+            "Libraries give the names [fidelity plus and minus](../conventions.md#fidelity) to different metrics.",
+            "`pyg_metrics(explainer, explanations)` returns torch_geometric's own numbers, of an explanation's",
+            "masks as they are. Precision, recall, F1 and AUROC against a known truth agree with it.",
+            '`protocol="time_to_explain"` equals that library\'s code, at commit 239f3f2, on 60 random cases: single',
+            "outputs and classes, logits and probabilities, ties, selected events, levels that fall on halves.",
             "",
-            '`protocol="time_to_explain"` is tested against values of that library\'s own code, at commit',
-            "239f3f2, on 60 random cases: single outputs and classes, logits and probabilities, ties, selected",
-            "events, and levels that fall on halves. The metrics of this library differ as follows.",
-            "",
-            "## The same names for different metrics",
-            "",
-            *lines(["operation", "graphgauge", "torch_geometric", "DIG", "time_to_explain"], NAMES),
-            "",
-            '"Plus" and "minus" mean dropping and keeping in torch_geometric, DIG and GraphFramEx, and "minus" means',
-            "dropping in time_to_explain. graphgauge names the operation.",
-            "",
-            "## Cases",
-            "",
-            "A GCN of two layers on an undirected graph of 12 nodes, with a random importance for every edge.",
+            "The cases below are of a GCN of two layers on an undirected graph of 12 nodes, with a random",
+            "importance for every edge: first graphgauge's value and rule, then what torch_geometric returns.",
             "",
             f"Observed with {versions(SHOWN)}.",
             "",
-            *lines(["case", "graphgauge's rule", "graphgauge", "torch_geometric", "result"], rows()),
+            *cases(rows()),
             "",
         ]
     )

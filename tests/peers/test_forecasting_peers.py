@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.peers.agreement import assert_current, peer, versions
+from tests.peers.agreement import assert_current, cases, peer, versions
 
 from graphgauge import forecasting
 from graphgauge.core.errors import InputError
@@ -254,7 +254,7 @@ def rows() -> list[list[str]]:
         ["", "", "", "torchmetrics", answer(lambda: torchmetric("mean_absolute_percentage_error", zero, forecast))],
         [
             "R² of a constant truth, forecast wrong",
-            "NaN with the reason: there is no variance to explain",
+            "with the reason: there is no variance to explain",
             own(lambda: forecasting.r2(constant, near)),
             "scikit-learn",
             answer(lambda: sklearn().r2_score(constant, near)),
@@ -262,14 +262,14 @@ def rows() -> list[list[str]]:
         ["", "", "", "torchmetrics", answer(lambda: torchmetric("r2_score", constant, near))],
         [
             "R² of a constant truth, forecast right",
-            "the same",
+            "likewise",
             own(lambda: forecasting.r2(constant, constant)),
             "scikit-learn",
             answer(lambda: sklearn().r2_score(constant, constant)),
         ],
         [
             "a NaN forecast, mean absolute error",
-            'an error with count and position; `nan="omit"` drops and counts',
+            'with count and position; `nan="omit"` drops and counts',
             own(lambda: forecasting.mae(zero, hole)),
             "scikit-learn",
             answer(lambda: sklearn().mean_absolute_error(zero, hole)),
@@ -277,14 +277,14 @@ def rows() -> list[list[str]]:
         ["", "", "", "torchmetrics", answer(lambda: torchmetric("mean_absolute_error", zero, hole))],
         [
             "a NaN forecast, Gaussian CRPS",
-            "the same",
+            "likewise",
             own(lambda: forecasting.crps(zero, hole, one)),
             "scoringrules",
             answer(lambda: scoringrules().crps_normal(zero, hole, one)),
         ],
         [
             "half the members of an ensemble NaN",
-            "the same",
+            "likewise",
             own(lambda: forecasting.crps(zero, samples=torn)),
             "properscoring, without those members",
             answer(lambda: properscoring().crps_ensemble(zero, torn)),
@@ -293,7 +293,7 @@ def rows() -> list[list[str]]:
         ["", "", "", "torchmetrics", answer(lambda: torchmetric("continuous_ranked_probability_score", zero, torn))],
         [
             "one standard deviation of three is 0, CRPS of exact forecasts",
-            "an error naming the cell",
+            "names the cell",
             own(lambda: forecasting.crps(zero, same, flat)),
             "scoringrules",
             answer(lambda: scoringrules().crps_normal(zero, same, flat)),
@@ -302,7 +302,7 @@ def rows() -> list[list[str]]:
         ["", "", "", "uncertainty-toolbox", answer(lambda: toolbox().crps_gaussian(same, flat, zero))],
         [
             "one standard deviation of three is −1, CRPS of exact forecasts (0.2337 if it were 1)",
-            "an error naming the cell",
+            "names the cell",
             own(lambda: forecasting.crps(zero, same, negative)),
             "scoringrules",
             answer(lambda: scoringrules().crps_normal(zero, same, negative)),
@@ -311,22 +311,22 @@ def rows() -> list[list[str]]:
         ["", "", "", "uncertainty-toolbox", answer(lambda: toolbox().crps_gaussian(same, negative, zero))],
         [
             "ensemble CRPS by default",
-            "over all pairs of draws, `crps`; over different members, `crps_fair`",
+            "over all pairs of draws: `crps`",
             own(lambda: forecasting.crps(zero, samples=members)),
             "scoringrules, `qd`",
             answer(lambda: scoringrules().crps_ensemble(zero, members)),
         ],
+        ["", "", "", "torchmetrics", answer(lambda: torchmetric("continuous_ranked_probability_score", zero, members))],
         [
-            "",
-            "",
+            "the same over different members",
+            "`crps_fair`",
             own(lambda: forecasting.crps(zero, samples=members, fair=True)),
             "scoringrules, `pwm` and `fair`",
             answer(lambda: scoringrules().crps_ensemble(zero, members, estimator="pwm")),
         ],
-        ["", "", "", "torchmetrics", answer(lambda: torchmetric("continuous_ranked_probability_score", zero, members))],
         [
             "fair CRPS of one member",
-            "an error: there is no pair of members",
+            "there is no pair of members",
             own(lambda: forecasting.crps(zero, samples=members[:, :1], fair=True)),
             "scoringrules",
             answer(lambda: scoringrules().crps_ensemble(zero, members[:, :1], estimator="fair")),
@@ -363,23 +363,21 @@ def rows() -> list[list[str]]:
 
 
 def table_text() -> str:
-    head = ["case", "graphgauge's rule", "graphgauge", "library", "result"]
     return "\n".join(
         [
             "# Where forecasting differs between libraries",
             "",
             "<!-- Written by tests/peers/test_forecasting_peers.py; GRAPHGAUGE_REGENERATE=1 rewrites it. -->",
             "",
-            "On finite numbers, with positive standard deviations and truths other than 0, the libraries below and",
-            "graphgauge agree; the same tests check this on random forecasts: MAE, RMSE, MAPE, SMAPE, WAPE and R²;",
-            "logarithmic score, CRPS and interval score of Gaussians; CRPS of ensembles, standard and fair; pinball",
-            "loss; coverage, sharpness, mean absolute calibration error and miscalibration area on the same grid. They",
-            "differ if a convention is left open or an input is invalid. Each cell is the value the library returned",
-            "(the mean, if it returns one score per cell), or the type of the exception it raised.",
+            "On random forecasts with positive standard deviations and truths other than 0, the libraries below",
+            "and graphgauge agree: MAE, RMSE, MAPE, SMAPE, WAPE and R²; logarithmic score, CRPS and interval",
+            "score of Gaussians; CRPS of ensembles, standard and fair; pinball loss; coverage, sharpness, mean",
+            "absolute calibration error and miscalibration area on the same grid. These are the cases in which",
+            "they differ: first graphgauge's value and rule, then what the libraries return or raise.",
             "",
             f"Observed with {versions(SHOWN)}.",
             "",
-            *(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows()]),
+            *cases(rows()),
             "",
         ]
     )

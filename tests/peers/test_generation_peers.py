@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.peers.agreement import assert_current, peer, versions
+from tests.peers.agreement import assert_current, cases, peer, versions
 
 from graphgauge.core.errors import InputError
 from graphgauge.generation.distances import hamming_pairs, jaccard_pairs, silhouettes
@@ -164,26 +164,22 @@ def rows() -> list[list[str]]:
     same = np.zeros(40, np.int64)
     far, two = steps_far_from_the_origin()
     near = far - 2.0**27
-    empty, holds = np.zeros((2, BOARD), np.bool_), np.zeros((2, BOARD), np.bool_)
-    holds[0, :11], holds[1, 11:22] = True, True
-    one = np.zeros((1, 4), np.bool_)
     few = draw.standard_normal((4, 3))
     distance = peer("scipy.stats").wasserstein_distance
-    hist = [draw.poisson(8, 100), draw.poisson(8, 100)]
     networkx = peer("networkx")
     cycles = [networkx.cycle_graph(6), networkx.disjoint_union(networkx.cycle_graph(3), networkx.cycle_graph(3))]
     energy = energy_test(points[:20, :1], points[20:, :1], permutations=0, generator=np.random.default_rng(0))
     return [
         [
             "silhouette if all samples have the same condition",
-            "NaN with the reason",
+            "with the reason",
             answer(lambda: silhouettes(points, same).mean()),
             "scikit-learn",
             answer(lambda: their_silhouette(points, same).mean()),
         ],
         [
             "silhouette if every sample has a different condition",
-            "0, as for any cluster of one sample",
+            "as for any cluster of one sample",
             answer(lambda: silhouettes(points, np.arange(40)).mean()),
             "scikit-learn",
             answer(lambda: their_silhouette(points, np.arange(40)).mean()),
@@ -196,51 +192,22 @@ def rows() -> list[list[str]]:
             answer(lambda: their_silhouette(far, two).mean()),
         ],
         [
-            "mean Hamming distance of one sample",
-            "NaN with the reason",
-            answer(lambda: hamming_pairs(one).mean),
-            "scipy `pdist`, `numpy.mean`",
-            answer(lambda: pdist(one, "hamming").mean()),
-        ],
-        [
-            "mean Jaccard distance of two samples without a hold",
-            "0: they are equal",
-            answer(lambda: jaccard_pairs(empty).mean),
-            "scipy `pdist`",
-            answer(lambda: pdist(empty, "jaccard").mean()),
-        ],
-        [
-            "Hamming distance of two problems of 11 holds on 594 cells that share none",
-            "as a share and in bits, with Jaccard's distance",
-            f"{hamming_pairs(holds).mean / BOARD:.4g}, "
-            f"{hamming_pairs(holds).mean:.4g} bits; {jaccard_pairs(holds).mean:.4g}",
-            "scipy `pdist`",
-            answer(lambda: pdist(holds, "hamming").mean()),
-        ],
-        [
             "Wasserstein distance to an empty sample",
-            "NaN with the reason",
+            "with the reason",
             answer(lambda: one_distance([1.0, 2.0], [])),
             "scipy",
             answer(lambda: distance([1.0, 2.0], [])),
         ],
         [
-            "Wasserstein distance of two samples of 100 from Poisson(8)",
-            "the same number, shown next to that of two draws from the real sample",
-            answer(lambda: one_distance(*hist)),
-            "scipy",
-            answer(lambda: distance(*hist)),
-        ],
-        [
             "coverage of the first cluster by half of it, the same position and scale, k = 5",
-            f"the same: at the origin it is {prdc(near[::2], near[::4]).coverage:.4g}",
+            f"as at the origin, where it is {prdc(near[::2], near[::4]).coverage:.4g}",
             answer(lambda: prdc(far[::2], far[::4]).coverage),
             "prdc, distances from inner products",
             answer(lambda: their_prdc(far[::2], far[::4])["coverage"]),
         ],
         [
             "precision of 4 samples, k = 5",
-            "an error: no point has five neighbours",
+            "no point has five neighbours",
             answer(lambda: prdc(few, points).precision),
             "prdc",
             answer(lambda: their_prdc(few, points)["precision"]),
@@ -253,7 +220,7 @@ def rows() -> list[list[str]]:
             answer(lambda: peer("scipy.stats").energy_distance(points[:20, 0], points[20:, 0])),
         ],
         [
-            "a hexagon and two triangles: the same graph?",
+            "whether a hexagon and two triangles are the same graph",
             "isomorphism is checked if hashes agree",
             "no" if len(set(identity_codes(Graphs.from_objects(cycles)).ids[0].tolist())) == 2 else "yes",
             "networkx, equal hashes",
@@ -263,23 +230,20 @@ def rows() -> list[list[str]]:
 
 
 def table_text() -> str:
-    head = ["case", "graphgauge's rule", "graphgauge", "library", "result"]
     return "\n".join(
         [
             "# Where the evaluation of generators differs between libraries",
             "",
             "<!-- Written by tests/peers/test_generation_peers.py; GRAPHGAUGE_REGENERATE=1 rewrites it. -->",
             "",
-            "On ordinary samples the libraries below and graphgauge agree; the same tests check this on random input:",
-            "pairwise Hamming and Jaccard distance, distinct samples, silhouettes, Wasserstein and energy distance,",
-            "precision, recall, density and coverage, rank correlation, isomorphism. They differ in edge cases. Each",
-            "cell shows the value the library returned, or the type of the exception it raised.",
+            "On random samples the libraries below and graphgauge agree: pairwise Hamming and Jaccard distance,",
+            "distinct samples, silhouettes, Wasserstein and energy distance, precision, recall, density and",
+            "coverage, rank correlation, isomorphism. These are the edge cases in which they differ: first",
+            "graphgauge's value and rule, then what the library returns or raises.",
             "",
             f"Observed with {versions(SHOWN)}.",
             "",
-            f"| {' | '.join(head)} |",
-            "|" + "---|" * len(head),
-            *(f"| {' | '.join(row)} |" for row in rows()),
+            *cases(rows()),
             "",
         ]
     )

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.peers.agreement import assert_current, lines, versions
+from tests.peers.agreement import assert_current, versions
 
 from graphgauge import ranking
 from graphgauge.core.result import Result
@@ -857,7 +857,7 @@ def number(value: float) -> str:
     return f"{round(float(value), 4) + 0.0:.4g}"
 
 
-def rows_of(section: Section) -> Iterable[list[str]]:
+def rows_of(section: Section) -> Iterable[str]:
     """The cases in which a peer differs, with the peers by what they return."""
     for case in section.cases:
         names = case.names()
@@ -869,7 +869,7 @@ def rows_of(section: Section) -> Iterable[list[str]]:
                 found.setdefault(answer, []).append(name)
         if {*found} != {ours}:
             others = "; ".join(f"{', '.join(names)}: {answer}" for answer, names in found.items() if answer != ours)
-            yield [f"{section.title}: {case.title}", f"{ours}: {case.rule}", others]
+            yield f"- {case.title}: **{ours}** ({case.rule}). {others}."
 
 
 def table_text() -> str:
@@ -878,19 +878,18 @@ def table_text() -> str:
         "",
         "<!-- Written by tests/peers/test_ranking_peers.py; GRAPHGAUGE_REGENERATE=1 make peers rewrites it. -->",
         "",
-        "On ordinary input the libraries below and graphgauge agree to rounding; the same tests check this on random",
-        "and on tied scores. These are the cases in which one differs: its value, or the type of its exception.",
-        "A range is what it returns for the same candidates in other orders. Libraries that are not listed return what",
-        "graphgauge does, or have no such input.",
+        "On random scores, also tied ones, the libraries below and graphgauge agree to rounding. These are the",
+        "cases in which one differs: first graphgauge's value and rule, then what libraries return or raise. A",
+        "range is what one returns for the same candidates in other orders. A library that is not listed agrees,",
+        "or has no such input.",
         "",
         "Called are OGB's evaluators of ogbl-wikikg2, ppa and vessel, TGB's of tgbl-wiki, PyKEEN's",
-        "`RankBasedEvaluator`, PyG's `LinkPred…` with all candidates sorted by `topk`, torchmetrics' `Retrieval…`,",
-        "`BinaryAUROC` and `BinaryAveragePrecision`, and scikit-learn's `label_ranking_average_precision_score`,",
-        "`roc_auc_score`, `average_precision_score` and `ndcg_score`.",
+        "`RankBasedEvaluator`, PyG's `LinkPred…` after `topk`, torchmetrics' `Retrieval…`, `BinaryAUROC` and",
+        "`BinaryAveragePrecision`, and scikit-learn's `label_ranking_average_precision_score` as MRR, `roc_auc_score`,",
+        "`average_precision_score` and `ndcg_score`.",
         "",
         f"Observed with {versions(SHOWN)}.",
-        "",
-        *lines(["case", "graphgauge", "others"], [row for section in SECTIONS for row in rows_of(section)]),
+        *(line for section in SECTIONS for line in ("", f"## {section.title}", "", *rows_of(section))),
     ]
     return "\n".join(text) + "\n"
 
