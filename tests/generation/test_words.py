@@ -58,9 +58,7 @@ def test_without_real_samples_nothing_was_tested() -> None:
 def test_a_memoriser_has_a_band() -> None:
     """Drawn with replacement: as many training samples as generated ones are no single value."""
     rng = np.random.default_rng(5)
-    train, real, made = (
-        Samples(rng.random((60, 12)) < 0.4, statistics={"x": rng.normal(size=60)}) for _ in range(3)
-    )
+    train, real, made = (Samples(rng.random((60, 12)) < 0.4, statistics={"x": rng.normal(size=60)}) for _ in range(3))
     found = evaluate(real, made, train=train, draws=99)
     for key in ("overall_mean_distance", "overall_uniqueness_ratio"):
         level = next(each for each in found[key].references if each.name == "memoriser")
