@@ -219,7 +219,8 @@ class _Collection:
         if self._judge is None and set(names) == {"grade_conditioning"}:
             asked = set()  # there is nothing to judge
         offered = {name for name in asked if name == "predict" or self._subject.has(name)}
-        missing = _missing(asked - offered)
+        # Nothing is generated if nothing could be judged.
+        missing = _missing(asked - offered) if asked else {"generated": "no classifier given"}
         generated = self._generated() if "generate" in offered else None
         described: dict[str, Any] = {
             "real": self._described("real", self._data, offered),
