@@ -122,8 +122,8 @@ def run_evaluation(arguments: argparse.Namespace) -> None:
     evaluation = generation.evaluate(sides, metrics=list(dict.fromkeys(keys)))
     print(f"=== GENERATOR EVALUATION ===\nModel: {arguments.checkpoint}\n\n{evaluation}")
     for axis in ("condition", "channel"):
-        if axis in evaluation.breakdowns:
-            print(f"\n{narrow(evaluation.by(axis), axis)}")
+        if axis in evaluation.breakdowns and len((grid := narrow(evaluation.by(axis), axis)).columns) > 2:
+            print(f"\n{grid}")
     if arguments.output:
         arguments.output.write_text(json.dumps(nested(evaluation, wanted), indent=2), encoding="utf-8")
 

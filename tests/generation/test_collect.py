@@ -379,3 +379,11 @@ def test_graphs_are_handed_over_as_copies(change, raised):
     for graph, before in zip(graphs, kept, strict=True):
         assert graph.graph == before.graph
         assert graph.adj == before.adj
+
+
+def test_without_a_classifier_nothing_is_generated_for_it():
+    subject = Toy()
+    sides = generation.collect(subject, data=data(), sections=["grade_conditioning"], num_samples=5)
+    assert subject.asked == []
+    found = generation.evaluate(sides, metrics="grade_conditioning")
+    assert found.skipped == {"grade_conditioning": "no classifier given"}

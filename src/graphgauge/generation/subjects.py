@@ -216,11 +216,11 @@ class _Collection:
         known = [each.name for each in declared_sections("generation")]
         names = known if sections is None else [sections] if isinstance(sections, str) else list(sections)
         asked = {method for name in names for method in _ASKED[one_of("section", name, known)]}
-        nobody_judges = self._judge is None and set(names) == {"grade_conditioning"}
-        if nobody_judges:
-            asked = set()
+        if self._judge is None and set(names) == {"grade_conditioning"}:
+            asked = set()  # there is nothing to judge
         offered = {name for name in asked if name == "predict" or self._subject.has(name)}
-        missing = {"generated": "no classifier given"} if nobody_judges else _missing(asked - offered)
+        # Nothing is generated if nothing could be judged.
+        missing = _missing(asked - offered) if asked else {"generated": "no classifier given"}
         generated = self._generated() if "generate" in offered else None
         described: dict[str, Any] = {
             "real": self._described("real", self._data, offered),
