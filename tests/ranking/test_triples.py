@@ -142,6 +142,11 @@ def test_rotate_in_torch_on_both_sides():
         ({"sides": ("head", "head")}, OptionError, "each side once"),
         ({"sides": ()}, OptionError, "each side once"),
         ({"entities": None}, OptionError, "entities not given"),
+        (
+            {"model": object(), "entities": None},
+            OptionError,
+            r"expected a model, not <object.*\.model of PyKEEN's results",
+        ),
         ({"entities": 3}, InputError, "0 … 2"),
         ({"model": {"tail": score}}, OptionError, "no function for the side 'head'"),
         ({"model": None}, OptionError, "expected a model"),

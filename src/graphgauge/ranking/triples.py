@@ -22,7 +22,8 @@ SIDES = ("head", "tail")
 TRIPLE_SCORES = ("distmult", "l1", "l2")
 _MODEL = (
     'A function of heads, relations and tails that broadcasts, a dictionary {"tail": f, "head": g} of functions of '
-    "pairs (b, 2) that score all entities, a model with predict_t and predict_h, or embeddings (entities, relations)."
+    "pairs (b, 2) that score all entities, a model with predict_t and predict_h (.model of PyKEEN's results), or "
+    "embeddings (entities, relations)."
 )
 
 
@@ -175,6 +176,10 @@ def _asked(model: Any, score: str | None, rows: Any, entities: int | None) -> tu
         return _of_embeddings(model, score, as_numeric(rows, "test").astype(np.int64), entities)
     if score is not None:
         raise OptionError("score goes with embeddings", fix="A model scores triples itself.")
+    if not (
+        callable(model) or isinstance(model, Mapping) or (hasattr(model, "predict_t") and hasattr(model, "predict_h"))
+    ):
+        raise OptionError(f"expected a model, not {model!r:.60}", fix=_MODEL)
     given = getattr(model, "num_entities", None) if entities is None else entities
     if given is None:
         raise OptionError("entities not given", fix="Pass the number of entities.")
@@ -231,8 +236,6 @@ def _function(model: Any, side: str) -> Callable[[Any, Any], Any]:
         if not callable(score):
             raise OptionError(f"no function for the side {side!r}", fix=_MODEL)
         return lambda pairs, _: score(pairs)
-    if not callable(model):
-        raise OptionError(f"expected a model, not {model!r:.60}", fix=_MODEL)
     if side == "tail":
         return lambda pairs, every: model(pairs[:, :1], pairs[:, 1:], every[None])
     return lambda pairs, every: model(every[None], pairs[:, :1], pairs[:, 1:])

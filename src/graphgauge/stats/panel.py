@@ -14,7 +14,17 @@ from graphgauge.core.family import family, family_names
 from graphgauge.core.number import plural
 from graphgauge.core.result import Direction
 from graphgauge.stats import truth
-from graphgauge.stats.runs import Run, Runs, Score, Seed, declared_metric, on_dataset, seed_order, usual_direction
+from graphgauge.stats.runs import (
+    UNNAMED,
+    Run,
+    Runs,
+    Score,
+    Seed,
+    declared_metric,
+    on_dataset,
+    seed_order,
+    usual_direction,
+)
 from graphgauge.stats.text import listing, together
 
 Missing = Literal["raise", "omit", "worst"]
@@ -75,7 +85,8 @@ class Panel:
         if self.direction == "none":
             raise OptionError(f"{self.metric} has no better direction", fix="Compare another metric.")
         if self.direction is None:
-            fix = 'Pass direction="higher" or direction="lower".'
+            fix = 'Pass direction="higher" or direction="lower"'
+            fix += ', or name the metric: metric="accuracy".' if self.metric == UNNAMED else "."
             raise OptionError(f"the better direction of {self.metric} is not known", fix=fix)
         return "lower" if self.direction == "target" else self.direction
 

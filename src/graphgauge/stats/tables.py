@@ -211,8 +211,8 @@ def _metric_columns(table: Table, roles: Mapping[str, str]) -> list[str]:
         raise InputError(has, where=table.where, fix=_suggestion(table, numeric))
     if not numeric and not {"value", "mean"} & set(roles):
         has = f"It has {listing(table.names, _NAMES_LISTED)}."
-        cells = (cell for name in others for cell in table.column(name))
-        printed = next((cell for cell in cells if isinstance(cell, str) and _PRINTED.fullmatch(cell)), None)
+        texts = (cell for name in others for cell in table.column(name) if isinstance(cell, str))
+        printed = next(filter(_PRINTED.fullmatch, texts), None)
         if printed is not None:
             has = f"For means such as {printed!r:.40} write a row each, with the columns method, dataset, mean and n."
         raise InputError("contains no metric", where=table.where, fix=f"Give each metric a column of numbers. {has}")

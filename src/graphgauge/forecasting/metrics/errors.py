@@ -102,7 +102,7 @@ def smape(cells: Cells) -> Estimate:
     return replace(found, value=np.minimum(found.value, 2.0))
 
 
-@_scaled("mase")
+@_scaled("mase", default=True)
 def mase(cells: Cells) -> Estimate:
     """Mean absolute error divided by the node's mean absolute (seasonal) naive error in the history."""
     found = cells.mean("scaled", "scaled_n", reason="the history is constant: its naive forecast has no error")
