@@ -121,7 +121,7 @@ peers: $(PEERS)/.ready
 
 # What takes CUDA tensors.
 gpu: $(VENV)/.test
-	$(BIN)/python -m pytest tests/kernels/test_device*.py tests/ranking/test_device.py tests/doors/test_devices.py
+	$(BIN)/python -m pytest tests/ranking/test_device.py tests/doors/test_devices.py
 
 # Coverage of lines and branches of Python.
 coverage: $(VENV)/.test

@@ -88,6 +88,7 @@ def test_words_change_names_of_arguments_and_nothing_else():
     assert in_words(door.fields, "k must be 1", flag) == "--k must be 1"
     lists = 'Name it, nan=["omit", …], or nan=["omit"], k=[].'
     assert in_words(door.fields, lists, flag) == "Name it, --nan omit,…, or --nan omit, --k."
+    assert in_words(door.fields, 'Name it: k={"seed": "rep", "n": N}.', flag) == "Name it: --k seed=rep,n=N."
     assert in_words(door.fields, "see data/pos_scores.npy", flag) == "see data/pos_scores.npy"
 
 

@@ -235,3 +235,10 @@ def test_rewired_graphs_are_not_refused():
         points = smoothed(points, edges, 0.1)
         found = suite.step("Normal", points, births, edges, cycle)
     assert found["n_synthetic_positives"].value == len(births)
+
+
+def test_ids_are_one_per_row() -> None:
+    with pytest.raises(InputError, match=r"ids: have shape \(2, 2\)"):
+        evolution.from_events([0], [1], [0], embeddings=np.zeros((2, 2)), ids=[[0, 1], [2, 3]])
+    with pytest.raises(InputError, match="is not among the ids"):
+        evolution.from_events([0], [1], [0], embeddings=np.zeros((0, 2)), ids=np.empty(0, np.int64))

@@ -178,3 +178,37 @@ def test_f43_horizons_in_tables_cells_by_name_and_vanishing_squares(tmp_path: Pa
         forecasting.evaluate_table(frame, model="A")
     with pytest.raises(InputError, match="squares vanish"):
         forecasting.rmse(y * 1e-200, y * 2e-200)
+
+
+@pytest.mark.parametrize("form", ["dense", "weights", "table"])
+def test_r2_holds_where_the_mean_is_far_from_zero(form: str) -> None:
+    """Pressures of a million and a spread of one: squares lose what the variation is made of, in every form."""
+    rng = np.random.default_rng(2)
+    truth = 1e6 + rng.normal(size=(20, 1, 3))
+    predicted, weights = truth + rng.normal(size=truth.shape), np.array([0.3, 1.0, 2.7])
+    share = np.broadcast_to(weights if form == "weights" else np.ones(3), truth.shape)
+    centre = (share * (truth - 1e6)).sum() / share.sum()
+    spread = (share * (truth - 1e6 - centre) ** 2).sum()
+    expected = 1 - (share * (predicted - truth) ** 2).sum() / spread
+    if form == "table":
+        step, _, node = np.indices(truth.shape)
+        columns = {"unique_id": node, "ds": step, "cutoff": step - 1, "y": truth, "model": predicted}
+        table = {name: values.ravel() for name, values in columns.items()}
+        found = forecasting.evaluate_table(table, model="model", metrics="r2")
+    else:
+        found = forecasting.evaluate(truth, predicted, weights=weights if form == "weights" else None, metrics="r2")
+    assert found["r2"].value == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e-100, 1.0, 1e100, 1e140])
+def test_gaussians_of_any_unit_have_the_same_calibration(scale: float) -> None:
+    """Fourth powers of deviations are beyond the range of floats long before their squares are."""
+    rng = np.random.default_rng(4)
+    truth, std = rng.normal(size=(40, 1, 3)), np.exp(0.01 * rng.normal(size=(40, 1, 3)))
+    plain = forecasting.evaluate(truth, np.zeros_like(truth), std=std, metrics=["ece", "ence"])
+    with np.errstate(all="ignore"):
+        scaled = forecasting.evaluate(
+            scale * truth, np.zeros_like(truth), std=scale * std, metrics=["ece", "ence", "crps"]
+        )
+    assert scaled["ece"].value == pytest.approx(scale * plain["ece"].value, rel=1e-9)
+    assert scaled["ence"].value == pytest.approx(plain["ence"].value, rel=1e-9)

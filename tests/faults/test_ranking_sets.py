@@ -14,6 +14,7 @@ from scipy import sparse
 import graphgauge.ranking.metrics
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
+from graphgauge.io.tables import read_table
 from graphgauge.ranking import recommend
 from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.queries import Queries
@@ -159,3 +160,16 @@ def test_r41_foreign_objects_go_in_directly() -> None:
     run = {user: dict(zip(items, row.tolist(), strict=True)) for user, row in zip(users, scores, strict=True)}
     judged = {"a": {"w": 1, "z": 1}, "b": {}, "c": {"y": 1, "v": 0}, "d": {}}
     assert evaluate(Queries.from_topk(run, judged), k=5)["recall@5"].value == wanted
+
+
+def test_numbers_of_entities_that_are_no_numbering_are_refused() -> None:
+    """Hashes of names as item numbers: keys of query and item would overflow, and sets contain what they do not."""
+    lists, right = np.array([[2**62, 1], [3, 4]]), [{2**62}, {4}]
+    with pytest.raises(InputError, match=r"entities are too many to number\. Number entities from 0"):
+        evaluate(Queries.from_topk(lists, right))
+
+
+def test_a_single_value_is_no_column(tmp_path: Path) -> None:
+    np.savez(tmp_path / "catalog.npz", popularity=np.array(3.0))
+    with pytest.raises(InputError, match="'popularity' is a single value, no column"):
+        read_table("catalog.npz", tmp_path)

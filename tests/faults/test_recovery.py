@@ -14,7 +14,7 @@ import pytest
 
 import graphgauge
 from graphgauge import recovery
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 
 CHAIN = np.eye(3, k=1)
 NAMED = networkx.DiGraph([("X2", "X3"), ("X1", "X2")])
@@ -139,3 +139,9 @@ def test_c36_sources_of_a_gene_network_and_empty_cells(tmp_path):
 def test_counts_are_named_in_the_right_number():
     messages = [each.message for each in recovery.evaluate(CHAIN, CHAIN + np.diag([1, 0, 0])).findings]
     assert messages == ["1 self-loop in A_pred is not counted"]
+
+
+@pytest.mark.parametrize("value", [float("inf"), -1.0, 2.0])
+def test_a_ratio_without_denominator_is_a_share(value: float) -> None:
+    with pytest.raises(OptionError, match="zero_division must be between 0 and 1"):
+        recovery.evaluate(np.zeros((3, 3)), np.zeros((3, 3)), zero_division=value)

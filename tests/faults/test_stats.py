@@ -104,3 +104,11 @@ def test_s11_verdict_and_interval_agree():
         pair = stats.compare(scores, metric="acc")["a", "b"]
         if pair.interval is not None:
             assert (0 in pair.interval) == (pair.p_value > 0.05)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-90, 1e90, 1e149])
+def test_welch_has_the_same_degrees_of_freedom_in_any_unit(scale: float) -> None:
+    scores = {"a": [1.0, 2.0, 4.0, 3.0], "b": [5.0, 9.0, 7.0]}
+    scaled = {name: [scale * value for value in values] for name, values in scores.items()}
+    plain, other = (stats.compare(each, metric="score", direction="higher").pairs[0] for each in (scores, scaled))
+    assert (other.df, other.p_value) == pytest.approx((plain.df, plain.p_value), rel=1e-9)

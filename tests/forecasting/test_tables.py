@@ -202,6 +202,7 @@ def test_rows_may_be_missing_if_horizons_are_given() -> None:
         (changed(unique_id=[None] * 240), {"model": "Naive"}, InputError, "empty labels"),
         ({name: values[:0] for name, values in TABLE.items()}, {"model": "Naive"}, InputError, "no rows"),
         ({"y": [1]}, {"pred": "y"}, InputError, "no column 'unique_id'"),
+        ({name: values for name, values in TABLE.items() if name != "y"}, {"model": "Naive"}, InputError, "Join them"),
         (changed(y=TABLE["y"][:3]), {"model": "Naive"}, InputError, "differ in shape"),
         (5, {"model": "Naive"}, InputError, "int is not a table"),
         (TABLE, {"model": "Naive", "season": 7}, OptionError, "season= needs history="),

@@ -102,6 +102,15 @@ def test_arrowheads_are_those_of_causal_learn(seed: int) -> None:
         np.testing.assert_equal(evaluation[key].value, part / whole if whole else np.nan)
 
 
+def test_a_dag_of_causal_learn_is_a_truth() -> None:
+    weights, data = simulated(1)
+    found = pc(data)
+    truth = peer("causallearn.graph.Dag").Dag(found.G.get_nodes())
+    for source, target in np.argwhere(weights):
+        truth.add_directed_edge(*(found.G.get_nodes()[end] for end in (source, target)))
+    same(evaluate(truth, found), evaluate(weights != 0, found))
+
+
 def test_causal_learn_objects() -> None:
     weights, data = simulated(1)
     found = pc(data)

@@ -124,6 +124,13 @@ def test_pooled_hits_with_fewer_negatives_than_k() -> None:
     assert result.warnings == ("only 2 negatives: every positive is a hit at k = 3",)
 
 
+def test_labels_are_not_taken_for_scores_of_negatives() -> None:
+    scores, labels = np.array([0.9, 0.2, 0.7]), np.array([1, 0, 1])
+    with pytest.raises(InputError, match=r"look like labels\. .*pass scores\[labels == 1\] and scores\[labels == 0\]"):
+        ranking.evaluate(scores, labels)
+    assert ranking.evaluate(labels, labels[::-1])["roc_auc"].value == 0.5  # scores may be 0 and 1
+
+
 def test_tied_scores_are_a_finding() -> None:
     findings = {each.check: each for each in ranking.evaluate(**constant()).findings}
     assert set(findings) == {"tied-scores", "cutoff-above-candidates"}

@@ -145,6 +145,7 @@ def test_what_lists_cannot_tell_is_refused_by_name(metric: str) -> None:
         ({"n_items": 3, "indices": [[0, 1], [1, 3]]}, "item 3 is not among the 3 items"),
         ({"n_items": 3, "targets": [[3], [0]]}, "targets"),
         ({"targets": [[1]]}, "found 1 sets for 2"),
+        ({"indices": [[0, 1]] * 3, "targets": np.array([[0, 1, 1], [1, 0, 3]])}, r"pass its transpose, targets\.T"),
         ({"known": [[0, 1, 2], []], "targets": [[3], [0]]}, "list 0 has known items only"),
         ({"known": [[], [0]]}, "item 0 of query 1 is known"),
     ],

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from graphgauge import stats
+from graphgauge import ranking, stats
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.evaluation import Evaluation, Run
 from graphgauge.core.finding import Finding
@@ -89,10 +89,14 @@ def test_the_list_of_dicts_of_the_original_document():
     [
         (
             [{"algo": a, "noise": n, "rep": r, "SHD": n * r} for a in "ab" for n in (1, 2) for r in (1, 2)],
-            'columns={"method": "algo", "dataset": "noise", "seed": "rep"}, or --columns method=algo,dataset=noise,',
+            'columns={"method": "algo", "dataset": "noise", "seed": "rep"}.',
         ),
         ([{"model": a, "fold": f, "acc": 0.5} for a in "ab" for f in (0, 1)], '{"method": "model", "seed": "fold"}'),
+        ([{"model": a, "seed": s, "acc": 0.5} for a in "ab" for s in (0, 1)], '{"method": "model", "seed": "seed"}'),
         ([{"method": "a", "note": "x"}], "contains no metric"),
+        ([{"method": "a", "cora": "0.9 ± 0.02"}], "For means such as '0.9 ± 0.02' write a row each"),
+        ([{"method": "a", "mean": 0.9, "std": 0.02}], 'Add the number of runs of each mean: columns={"n": COLUMN}.'),
+        ([{"method": "a", "acc": 0.9, "std": 0.02, "n": 5}], 'needs one of mean. Name it: columns={"mean": COLUMN}.'),
         ([{"method": "a", "acc": 0.5, "seed": ""}], "has no seed"),
         ([{"method": "a", "acc": "0.5x"}, {"method": "a", "acc": 0.5}], "acc: '0.5x' is not a number"),
         ([{"method": "a", "seed": 1, "acc": 0.5}, {"method": "a", "seed": 1.0, "acc": 0.5}], "seed 1 occurs twice"),
@@ -234,6 +238,30 @@ def test_time_steps_are_diebold_and_mariano():
     assert not stats.compare(short, metric="mrr", over="items").can_reject
 
 
+def test_too_few_say_how_many_it_takes_and_what_else_there_is():
+    random = np.random.default_rng(0)
+    short = {name: evaluated(name, random.random(20), unit="time step") for name in "ab"}
+    assert "it takes 30." in stats.compare(short, metric="mrr", over="items").conclusion
+    rows = [{"method": m, "dataset": d, "seed": s, "f1": 0.5 + s / 10} for m in "ab" for d in "xyz" for s in range(3)]
+    drawn = stats.compare(rows, metric="f1")
+    assert any('datasets="these"' in note for note in drawn.notes)
+    assert not stats.compare(rows, metric="f1", datasets="these").notes
+
+
+def test_metrics_that_were_not_computed_are_named_by_the_error():
+    pair = {name: ranking.evaluate([shift, 0.5], [[0.1], [0.7]]) for name, shift in (("a", 0.0), ("b", 0.2))}
+    with pytest.raises(UnknownNameError, match=r'not computed: name it when evaluating, metrics=\["hits@5", …\]'):
+        stats.compare(pair, metric="hits@5", over="items")
+
+
+def test_printed_means_are_joined_with_runs_of_the_same_metric():
+    runs = [{"method": "ours", "seed": seed, "acc": 0.8 + seed / 100} for seed in range(5)]
+    printed = [{"method": "theirs", "metric": "acc", "mean": 0.7, "std": 0.01, "n": 10}]
+    joined = stats.Runs([*stats.read_runs(runs), *stats.read_runs(printed)])
+    assert joined.metrics == ["acc"]
+    assert stats.compare(joined)["ours", "theirs"].test == "Welch's t"
+
+
 def test_printed_means_are_welchs_t():
     rows = [{"m": "a", "acc": 0.9, "sd": 0.02, "k": 5}, {"m": "b", "acc": 0.85, "sd": 0.03, "k": 10}]
     columns = {"method": "m", "mean": "acc", "std": "sd", "n": "k"}
@@ -242,8 +270,9 @@ def test_printed_means_are_welchs_t():
     assert (pair.error, pair.test) == (pytest.approx(error), "Welch's t")
     assert pair.effect == pytest.approx(0.05 / math.sqrt((0.02**2 + 0.03**2) / 2))
     cells = [{"method": "a", "mean": "0.9 ± 0.02", "n": 5}, {"method": "b", "mean": "0.85 ± 0.03", "n": 10}]
-    again = stats.compare(cells, columns={"mean": "mean", "n": "n"}, metric="acc")
-    assert again["a", "b"].p_value == pytest.approx(pair.p_value, rel=1e-12)
+    for columns in ({"mean": "mean", "n": "n"}, {"mean": "mean"}, None):
+        again = stats.compare(cells, columns=columns, metric="acc")
+        assert again["a", "b"].p_value == pytest.approx(pair.p_value, rel=1e-12)
 
 
 def test_margins_and_numbers_of_seeds():

@@ -253,14 +253,15 @@ def door_of(name: str, door: str = "") -> Door:
 def in_words(names: Iterable[str], text: str, shown: Callable[[str], str], *, hints: bool = False) -> str:
     """A message with arguments of these names as `shown` writes them.
 
-    `nan="omit"` is `--nan omit` on the command line, `metrics=["mrr", …]` is `--metrics mrr,…`, and `pos_scores[3]` is
-    `--pos-scores[3]`. Names of one word are words, too: they are arguments where a message begins with them, and before
-    `=`. A text with `hints` has arguments only before `=`.
+    `nan="omit"` is `--nan omit` on the command line, `metrics=["mrr", …]` is `--metrics mrr,…`, and `columns={"n": "k"}`
+    is `--columns n=k`; `pos_scores[3]` is `--pos-scores[3]`. Names of one word are words, too: they are arguments where a
+    message begins with them, and before `=`. A text with `hints` has arguments only before `=`.
     """
     either = "|".join(map(re.escape, sorted(names, key=len, reverse=True))) or "(?!)"
     long = "|".join(name for name in either.split("|") if "_" in name) or "(?!)"
     text = re.sub(
-        rf"(?<![\w.\[/{{-])(?P<name>{either})=(?:\"(?P<text>[^\"]*)\"|(?P<value>[\w.+-]*\w)|\[(?P<list>[^]]*)\])?",
+        rf"(?<![\w.\[/{{-])(?P<name>{either})=(?:\"(?P<text>[^\"]*)\"|(?P<value>[\w.+-]*\w)|\[(?P<list>[^]]*)\]"
+        r"|\{(?P<pairs>[^}]*)\})?",
         lambda found: " ".join(filter(None, (shown(found["name"]), _written(found)))),
         text,
     )
@@ -272,7 +273,8 @@ def in_words(names: Iterable[str], text: str, shown: Callable[[str], str], *, hi
 
 def _written(found: re.Match[str]) -> str:
     """The value of an argument in a message, as it is typed."""
-    return str(found["text"] or found["value"] or re.sub(r'["\s]', "", found["list"] or ""))
+    several = found["list"] or (found["pairs"] or "").replace(": ", "=")
+    return str(found["text"] or found["value"] or re.sub(r'["\s]', "", several))
 
 
 def reworded(error: GraphgaugeError, names: Iterable[str], shown: Callable[[str], str]) -> GraphgaugeError:

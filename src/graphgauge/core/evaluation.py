@@ -90,7 +90,9 @@ class Evaluation(Mapping[str, Result]):
             return self._results[key]
         if key in self.skipped:
             raise InputError(f"{key} was skipped: {self.skipped[key]}")
-        raise UnknownNameError("metric", key, self._results, hint=self._not_computed(key))
+        from graphgauge.core.registry import not_computed
+
+        raise UnknownNameError("metric", key, self._results, hint=not_computed(key, self.family))
 
     def get(self, key: str, default: Any = None) -> Any:
         """The result of `key`, or the `default` for one that was skipped or not computed."""
@@ -104,16 +106,6 @@ class Evaluation(Mapping[str, Result]):
 
     def __len__(self) -> int:
         return len(self._results)
-
-    def _not_computed(self, key: str) -> str | None:
-        """How to compute a metric that exists and was not asked for."""
-        from graphgauge.core.registry import find
-
-        try:
-            find(key, self.family)
-        except (ValueError, LookupError):
-            return None
-        return f'It was not computed: name it when evaluating, metrics=["{key}", …], or ask for "all".'
 
     @property
     def sections(self) -> tuple[str, ...]:

@@ -243,3 +243,12 @@ def _asked(family: str, names: Any) -> Iterable[tuple[Metric, dict[str, Any], bo
         else:
             entry, params = find(name, family)
             yield entry, params, name in (entry.key, entry.name), "name"
+
+
+def not_computed(key: str, family: str) -> str | None:
+    """How to compute a metric that a family has and nobody asked for; None for an unknown one."""
+    try:
+        find(key, family)
+    except (ValueError, LookupError):
+        return None
+    return f'It was not computed: name it when evaluating, metrics=["{key}", …], or ask for "all".'

@@ -29,6 +29,8 @@ class Ids:
         self.order = np.empty(0, np.int64) if self.given is None else np.argsort(self.given, kind="stable")
         self.kept = kept
         if self.given is not None:
+            if self.given.ndim != 1:
+                raise InputError(f"have shape {self.given.shape}", where="ids", fix="Give one id per row.")
             self._sorted = self.given[self.order]
             if (self._sorted[1:] == self._sorted[:-1]).any():
                 fix = "Give each row of the embeddings an id of its own."
@@ -45,8 +47,8 @@ class Ids:
         if known.dtype.kind != values.dtype.kind and {known.dtype.kind, values.dtype.kind} - set("iu"):
             what = f"{values[:1].tolist()} is not among the ids"
             raise InputError(what, where=name, fix="Give nodes and ids one type.")
-        place = np.minimum(np.searchsorted(known, values), len(known) - 1)
-        wrong = known[place] != values
+        place = np.minimum(np.searchsorted(known, values), max(len(known) - 1, 0))
+        wrong = known[place] != values if len(known) else np.ones(values.shape, bool)
         if wrong.any():
             raise InputError(
                 f"{values[wrong].tolist()[0]!r} is not among the ids", where=name, fix="Give every node its id."

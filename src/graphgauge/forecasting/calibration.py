@@ -121,8 +121,9 @@ def _straddling(cells: StdCells, bins: int) -> Mask:
     total, count = max(int(cells.count.sum()), 1), cells.count
     less = np.cumsum(count) - count
     _, var, var2, _ = cells.sums
-    differ = var2 * count > np.square(var) * (1 + 1e-15)
-    return np.asarray((bins * less // total != bins * (less + count - 1) // total) & differ)
+    # Fourth powers of very large or small deviations are beyond the range of floats, and tell nothing.
+    equal = (var2 * count <= np.square(var) * (1 + 1e-15)) & (var2 > 0) & (var2 < math.inf)
+    return np.asarray((bins * less // total != bins * (less + count - 1) // total) & ~equal)
 
 
 def _told_apart(sample: Sample, keys: list[Ints]) -> list[StdCells]:
@@ -309,7 +310,9 @@ class Spread:
             # Of independent errors that are as much larger than stated as these are.
             ratio = float(bins[0].square.sum() / bins[0].var.sum())
             independent = 2 * float(bins[0].var2.sum()) * ratio**2
-            together = None if math.isnan(error) else max(1.0, float(error) ** 2 / independent)
+            # Fourth powers of very large or small deviations are beyond the range of floats.
+            if 0 < independent < math.inf and not math.isnan(error):
+                together = max(1.0, float(error) ** 2 / independent)
         return cls(bins, exact, together)
 
     @property

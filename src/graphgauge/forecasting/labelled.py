@@ -69,6 +69,10 @@ def from_wide(frame: Any, *, time: str) -> Labelled:
 
 
 def _wide(nodes: Mapping[str, AnyArray], times: AnyArray, where: str) -> Labelled:
+    text = next((name for name, column in nodes.items() if column.dtype.kind not in "fiub"), None)
+    if text is not None:
+        fix = "A table with a row per cell goes to forecasting.evaluate_table; a wide one has a column per node."
+        raise InputError(f"column {text!r:.60} has values that are not numbers", where=where, fix=fix)
     values = [as_numeric(column, f"{where}, column {name!r:.60}") for name, column in nodes.items()]
     labels = {"time": labels_of(times, f"{where}, its times"), "node": np.array(list(nodes), np.str_)}
     return Labelled(np.stack(values, axis=1), ("time", "node"), labels)

@@ -14,7 +14,7 @@ from graphgauge.core.threads import in_threads, threads_for
 from graphgauge.core.types import AnyArray, Floats
 from graphgauge.forecasting.design import Design
 from graphgauge.forecasting.sample import Sample, loss_of
-from graphgauge.forecasting.sums import Span, Table, beside, grouped
+from graphgauge.forecasting.sums import Pair, Span, Table, beside, grouped, times
 
 _COUNTS = ("n", "nonzero", "bad_std")
 # Cells whose terms are computed one by one, at once.
@@ -96,14 +96,29 @@ def _column_tables(
     assert rows is not None
     columns = {} if fused else _errors_of_cells(part, design)
     columns |= _columns(part, design, naive)
-    step = rows.step + span.first
-    by_node = grouped(columns, step >> span.node_shift, rows.node, design.nodes, span.node_shift, span.most_by_node)
+    step, exact = rows.step + span.first, {} if fused else _exact(part)
+    node = step >> span.node_shift, rows.node, design.nodes, span.node_shift, span.most_by_node
+    by_node = grouped(columns, *node, _lost(exact))
     if weights is not None:
         of_cell = weights[rows.node]
         # The weighted counts divide; the cells are counted, too.
         counts = {f"{name}#": columns[name] for name in ("n", "nonzero", "scaled_n") if name in columns}
+        exact = {name: times(*pair, of_cell) for name, pair in exact.items()}
         columns = {name: values * of_cell for name, values in columns.items()} | counts
-    return grouped(columns, step >> span.shift, rows.horizon, design.horizons, span.shift, span.most), by_node
+    horizon = step >> span.shift, rows.horizon, design.horizons, span.shift, span.most
+    return grouped(columns, *horizon, _lost(exact)), by_node
+
+
+def _exact(part: Sample) -> dict[str, Pair]:
+    """Truths and their squares in two floats: their variation is small beside them where the mean is far from 0."""
+    y = part.y.astype(np.float64)
+    nothing = np.zeros(len(y))
+    return {"y": (y, nothing), "y2": times(y, nothing, y)}
+
+
+def _lost(exact: Mapping[str, Pair]) -> dict[str, Floats]:
+    """What rounding takes from these numbers; none is known of those near the largest float."""
+    return {name: np.where(np.isfinite(low), low, 0.0) for name, (_, low) in exact.items()}
 
 
 def _errors_of_cells(part: Sample, design: Design) -> dict[str, Floats]:

@@ -194,17 +194,29 @@ def beside(*tables: Table) -> Table:
     return replace(first, names=tuple(name for each in tables for name in each.names), at=at, high=high, low=low)
 
 
-def grouped(columns: Mapping[str, AnyArray], block: Ints, group: Ints, groups: int, shift: int, most: int) -> Table:
-    """The table of numbers of cells, given the block and the group of each cell."""
+def grouped(
+    columns: Mapping[str, AnyArray],
+    block: Ints,
+    group: Ints,
+    groups: int,
+    shift: int,
+    most: int,
+    lost: Mapping[str, Floats] | None = None,
+) -> Table:
+    """The table of numbers of cells, given the block and the group of each cell; `lost` are rounding errors of some."""
     lowest = int(block.min()) if len(block) else 0
     place = block - lowest
     at = np.flatnonzero(np.bincount(place)) if len(place) and int(place.max()) < _DENSE else sorted_unique(place)
     if len(at) and int(at[-1]) >= len(at):
         place = np.searchsorted(at, place)
-    values = np.array([np.asarray(each, np.float64) for each in columns.values()]).reshape(len(columns), len(block))
+    names, lost = tuple(columns), lost or {}
+    given = [np.asarray(each, np.float64) for each in (*columns.values(), *lost.values())]
+    values = np.array(given).reshape(len(given), len(block))
     sums = _core.grouped_sums(values, place * groups + group, len(at) * groups)
-    high, low = (side.reshape(len(columns), len(at), groups).swapaxes(0, 1) for side in sums)
-    return Table(tuple(columns), at + lowest, shift, most, high, low)
+    high, low = (side.reshape(len(given), len(at), groups).swapaxes(0, 1) for side in sums)
+    for number, name in enumerate(lost, len(names)):
+        low[:, names.index(name)] += high[:, number] + low[:, number]
+    return Table(names, at + lowest, shift, most, high[:, : len(names)], low[:, : len(names)])
 
 
 # ---- numbers in two floats

@@ -92,8 +92,12 @@ def evaluate_table(
     0.5
     """
     columns = columns_of(table)
-    for name in (id, time, y, *([] if cutoff == "cutoff" else [cutoff])):
+    for name in (id, time, *([] if cutoff == "cutoff" else [cutoff])):
         _column(columns, name)
+    if y not in columns:
+        what = f"no column {y!r:.60} of true values; it has {', '.join(columns):.200}"
+        fix = f'Join them, in pandas table.merge(truth, on=["{id}", "{time}"]), or name them: y=.'
+        raise InputError(what, where="table", fix=fix)
     if model is not None:
         if any(given is not None for given in (pred, quantiles, samples)):
             raise OptionError("model= names the columns of the forecast", fix="Leave pred, quantiles and samples out.")

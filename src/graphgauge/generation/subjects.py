@@ -7,20 +7,19 @@ read-only copies: a method that works in place must copy them first.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Protocol
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric, on_host, refuse_nan
+from graphgauge.core.arrays import on_host
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.options import number, whole_number
 from graphgauge.core.registry import sections as declared_sections
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.generation.asking import Asked
 from graphgauge.generation.columns import Conditions, thresholded
 from graphgauge.generation.graphs import Graphs, are_graph_objects, rows_of
 from graphgauge.generation.molecules import Molecules
@@ -195,8 +194,8 @@ class _Collection:
 
     def __init__(self, case: Case, options: dict[str, Any], threshold: float, progress: Any) -> None:
         self._case, self._options, self._threshold, self._progress = case, options, threshold, progress
-        self._subject = _Asked(case.subject)
-        self._judge = None if case.classifier is None else _Asked(case.classifier)
+        self._subject = Asked(case.subject)
+        self._judge = None if case.classifier is None else Asked(case.classifier)
         if not any(self._subject.has(name) for name in METHODS if name != "validate"):
             what = f"a {type(case.subject).__name__} is not a subject: it has none of {', '.join(METHODS)}"
             raise InputError(what, where="subject", fix="See graphgauge.generation.subjects.")
@@ -217,10 +216,11 @@ class _Collection:
         known = [each.name for each in declared_sections("generation")]
         names = known if sections is None else [sections] if isinstance(sections, str) else list(sections)
         asked = {method for name in names for method in _ASKED[one_of("section", name, known)]}
-        if self._judge is None and set(names) == {"grade_conditioning"}:
-            asked = set()  # there is nothing to judge
+        nobody_judges = self._judge is None and set(names) == {"grade_conditioning"}
+        if nobody_judges:
+            asked = set()
         offered = {name for name in asked if name == "predict" or self._subject.has(name)}
-        missing = _missing(asked - offered)
+        missing = {"generated": "no classifier given"} if nobody_judges else _missing(asked - offered)
         generated = self._generated() if "generate" in offered else None
         described: dict[str, Any] = {
             "real": self._described("real", self._data, offered),
@@ -434,77 +434,3 @@ def _concatenated(parts: list[AnyArray], where: str) -> AnyArray:
         text = " and ".join(map(str, shapes))
         raise InputError(f"answers of shapes {text}", where=where, fix="Return one shape for all samples.")
     return np.concatenate(parts)
-
-
-# ---- calls of a user's object
-
-
-class _Asked:
-    """A user's object: its methods are called on read-only copies, and errors name them."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-
-    def place(self, method: str) -> str:
-        return f"{type(self._inner).__name__}.{method}"
-
-    def attribute(self, name: str, default: Any = None) -> Any:
-        with own_code(self.place(name)):
-            return getattr(self._inner, name, default)
-
-    def has(self, method: str) -> bool:
-        return callable(self.attribute(method))
-
-    def call(self, method: str, *arguments: Any, **options: Any) -> Any:
-        with own_code(self.place(method)), warnings.catch_warnings():
-            # torch warns about tensors that share a read-only array, but this copy is not shared.
-            warnings.filterwarnings("ignore", "The given NumPy array is not writable")
-            answer = getattr(self._inner, method)(*map(_protected, arguments), **options)
-        if answer is None:
-            raise InputError("returned nothing", where=self.place(method), fix="Return an answer for each sample.")
-        return answer
-
-    def whole(self, method: str, items: Any) -> Any:
-        """A method's answer for all samples at once."""
-        return self.call(method, items)
-
-    def length(self, method: str, answer: Any) -> int | str:
-        """The length of an answer, or its type if it has none."""
-        with own_code(self.place(method)):
-            try:
-                return len(answer)
-            except TypeError:
-                return type(answer).__name__
-
-    def numbers(self, method: str, *batch: Any) -> AnyArray:
-        """Numeric answers without NaN, one per sample of a batch."""
-        answers = self.call(method, *batch)
-        count = self.length(method, answers)
-        if count != len(batch[0]):
-            raise InputError(
-                f"gave {count} answers to {len(batch[0])} samples",
-                where=self.place(method),
-                fix="Return one for each sample, in their order.",
-            )
-        with own_code(self.place(method)):  # a user's object may create its array only now
-            array = as_numeric(answers, self.place(method))
-        refuse_nan(array, self.place(method), fix="Fix the model.")
-        return array
-
-
-def _protected(argument: Any) -> Any:
-    """A copy for a user's method: a method that works in place fails with its name, and the original stays."""
-    if isinstance(argument, np.ndarray):
-        copied = argument.copy()
-        copied.flags.writeable = False
-        return copied
-    if isinstance(argument, Graphs | Molecules):
-        return argument
-    if isinstance(argument, list) and argument and not isinstance(argument[0], list | tuple):
-        return [_protected(item) for item in argument]
-    copied = deepcopy(argument)
-    if type(argument).__module__.partition(".")[0] == "networkx":
-        import networkx
-
-        networkx.freeze(copied)
-    return copied

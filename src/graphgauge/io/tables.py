@@ -27,6 +27,9 @@ def read_table(text: str, folder: Path = Path()) -> dict[str, AnyArray]:
         raise InputError(what, where=text, fix=f"Use {', '.join(_TABLES)}.")
     with readable(text):
         columns = reader(path)
+    for name, column in columns.items():
+        if not column.ndim:
+            raise InputError(f"{name!r:.60} is a single value, no column", where=text, fix="Write a value per row.")
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         name = next(name for name, length in lengths.items() if length != next(iter(lengths.values())))

@@ -236,7 +236,7 @@ def log_loss(sample: Columns) -> Estimate:
     "brier", needs=("probabilities",), chance=_prior(brier_scores), formula="mean(Σ (p_c − y_c)²)", bounds=(0.0, 2.0)
 )
 def brier(sample: Columns) -> Estimate:
-    """Mean squared distance of the probabilities to the truth; of two classes that of the positive one."""
+    """Mean squared distance of the probabilities to the truth; of a binary task that of the positive class."""
     return estimate(sample, lambda part: mean_of(part, brier_scores(part)))
 
 

@@ -120,7 +120,11 @@ def from_scores(
     if pool:
         if labels.weights is not None:
             raise OptionError("one pool of negatives takes no weights", fix="Leave them out.").about("weights")
-        return PoolQueries(as_numeric(pos, "pos_scores"), as_numeric(neg, "neg_scores"), labels, minus_inf, nan)
+        pos, neg = as_numeric(pos, "pos_scores"), as_numeric(neg, "neg_scores")
+        if 1 < len(pos) == len(neg) and _are_labels(neg) and not _are_labels(pos):
+            fix = "With scores and labels pass scores[labels == 1] and scores[labels == 0]."
+            raise InputError("found only 0 and 1, which look like labels", where="neg_scores", fix=fix)
+        return PoolQueries(pos, neg, labels, minus_inf, nan)
     if offsets is None:
         require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)
         valid = None if mask is None else _checked_mask(mask, neg)
@@ -128,6 +132,11 @@ def from_scores(
         require_shape(neg, (None,), "neg_scores", "With offsets, the negatives are one flat array.")
         offsets = checked_offsets(offsets, len(pos), len(neg), "offsets of neg_scores", "negatives")
     return ScoreQueries(pos, neg, offsets, valid, labels, minus_inf, nan, drawn)
+
+
+def _are_labels(values: AnyArray) -> bool:
+    """Whether both 0 and 1 occur, and nothing else."""
+    return bool(((values == 0) | (values == 1)).all() and (values == 0).any() and (values == 1).any())
 
 
 def _is_ragged(neg: Any) -> bool:

@@ -120,7 +120,7 @@ class Sets:
     def from_pairs(cls, query: Ints, entity: Ints, queries: int, entities: int | None = None) -> Sets:
         """Pairs of a query and an entity, in any order and any number of times."""
         entities = 1 + int(entity.max(initial=-1)) if entities is None else entities
-        span = max(entities, 1)
+        span = _span(queries, entities)
         keys = query * span + entity
         if (keys[1:] <= keys[:-1]).any():
             query, entity = np.divmod(sorted_unique(keys), span)
@@ -150,7 +150,7 @@ class Sets:
 
     def contain(self, row: Ints, entity: Ints) -> Mask:
         """Whether set `row[i]` contains `entity[i]`."""
-        span = max(self.entities, 1)
+        span = _span(len(self), self.entities)
         keys, asked = self.rows * span + self.values, row * span + entity
         place = np.minimum(np.searchsorted(keys, asked), max(len(keys) - 1, 0))
         return keys[place] == asked if len(keys) else np.zeros(len(asked), bool)
@@ -257,6 +257,10 @@ def _of_array(array: AnyArray, of: Numbering, where: str) -> Pairs:
             raise _ambiguous(f"an array {array.shape}", pairs, f"list({where})", of)
         return of.pairs(list(array.T), where)
     what = f"found an array of shape {array.shape}"
+    if array.ndim == 2 and len(array) == 2 != of.queries:
+        raise InputError(
+            what, where=where, fix=f"For pairs of {of.query} and {of.entity} pass its transpose, {where}.T."
+        )
     fix = f"For the entities of each {of.query} write list({where})."
     if array.ndim == 2 and array.size and array.dtype.kind in "iuf" and set(np.unique(array)) <= {0, 1}:
         what = f"a matrix {array.shape} of 0 and 1, where {of.entity} numbers are expected"
@@ -289,6 +293,14 @@ def _ambiguous(found: str, pairs: str, sets: str, of: Numbering) -> InputError:
     what = f"{found} for {of.queries} {_plural(of.query)} can be pairs of {of.query} and {of.entity}, or two "
     what += f"{_plural(of.entity)} of each"
     return InputError(what, fix=f"Write {pairs} for pairs, {sets} for two of each.")
+
+
+def _span(sets: int, entities: int) -> int:
+    """By how much the keys of equal entities in two sets differ; no key is beyond integers."""
+    if sets * entities > _LARGEST:
+        fix = "Number entities from 0; names= has the names of all in order."
+        raise InputError(f"{sets:,} sets of {entities:,} entities are too many to number", fix=fix)
+    return max(entities, 1)
 
 
 def _below(numbers: Ints, count: int | None, where: str, what: str) -> Ints:

@@ -123,7 +123,8 @@ def _is_general_graph(value: Any) -> bool:
 
 def _from_causal_learn(graph: Any, where: str) -> Side:
     """A `GeneralGraph`, also of a `CausalGraph`; nodes are called X1, X2, … unless they were given names."""
-    names = tuple(graph.get_node_names())
+    # A Dag names its nodes by their methods.
+    names = tuple(name() if callable(name) else name for name in graph.get_node_names())
     usual = all(re.fullmatch(rf"X{number}", str(name)) for number, name in enumerate(names, 1))
     layers = decoded(np.asarray(graph.graph), "causal-learn", where)
     return Side(where, layers, names=None if usual else names, states_marks=True)

@@ -243,5 +243,5 @@ def _wrong_values(
 _FIX_NAN = 'Repair the model, or pass nan="omit": such cells are then left out of both graphs and reported.'
 _FIX_SIGN = (
     'For weights pass sign="absolute". For scores that are negative where no edge is likely: sign="keep". '
-    "For marks of a CPDAG: encoding=."
+    'For marks of a CPDAG: encoding=, such as "causal-learn".'
 )

@@ -149,7 +149,7 @@ class Comparison:
     def __post_init__(self) -> None:
         one_of("shd", self.shd, SHD)
         if self.zero_division is not None and self.zero_division == self.zero_division:
-            number("zero_division", self.zero_division)
+            number("zero_division", self.zero_division, 0, 1)
 
     @cached_property
     def samples(self) -> dict[str, Rows]:

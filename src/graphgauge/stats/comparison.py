@@ -15,6 +15,7 @@ from graphgauge.core.result import Interval, enclosing
 from graphgauge.core.types import Floats
 from graphgauge.stats import shift
 from graphgauge.stats.design import DATASETS, DESIGNS, DatasetsDesign, Layout, RunsDesign, layout_of_runs
+from graphgauge.stats.effects import seeds_needed
 from graphgauge.stats.errors import is_rounding, standard_error
 from graphgauge.stats.intervals import t_interval
 from graphgauge.stats.items import layout_of_items
@@ -162,11 +163,15 @@ def compare(
 
 
 def _hints(panel: Panel, layout: Layout) -> list[str]:
-    """What else could compare methods with a single run each."""
+    """What else could compare methods with a single run each, or on few datasets."""
+    if layout.design.datasets == "drawn" and layout.design.units[0] < seeds_needed(1):
+        return ['Runs on these datasets alone are compared by datasets="these"']
     if layout.design.units != (1, 1) or layout.design.printed:
         return []
     if panel.runs[0].family == "generation":
         return ["Single generators are compared by their samples: generation.compare_samples"]
+    if panel.runs[0].family == "recovery" and any(run.items is None for run in panel.runs):
+        return ['Learners are compared on several graphs: recovery.evaluate(truths, predictions), and over="items"']
     return ['Single runs are compared over their items: over="items"']
 
 

@@ -64,7 +64,8 @@ def layout_of_items(panel: Panel, missing: Missing) -> Layout:
 def _items_of(run: Run, metric: str) -> Items:
     items = run.items
     if items is None:
-        raise InputError(f"{run} has no values of single items", where=run.source or None, fix=_KEEP)
+        fix = f"{_KEEP} A single graph has none: evaluate lists of graphs." if run.family == "recovery" else _KEEP
+        raise InputError(f"{run} has no values of single items", where=run.source or None, fix=fix)
     if metric not in items.values:
         has = f'It has {listing(list(items.values))}; compare others with over="seeds".'
         raise InputError(f"{metric} is no mean over items in {run}", fix=has)

@@ -12,7 +12,7 @@ from numbers import Real
 from typing import Any, Literal
 
 from graphgauge.core import files, registry
-from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.items import Items
 from graphgauge.core.number import plural
@@ -176,8 +176,8 @@ class Runs:
         if not self.metrics:
             why = listing(list(dict.fromkeys(run.failed for run in self if run.failed)), 2)
             raise InputError("there is no value to compare", fix=f"All runs failed: {why}" if why else None)
-        one_of("metric", metric, self.metrics)
-        return self
+        hints = (registry.not_computed(metric, run.family) for run in self if run.family)
+        raise UnknownNameError("metric", str(metric), self.metrics, hint=next(filter(None, hints), None))
 
     def only(self, *, method: Iterable[str] = (), dataset: Iterable[str] = (), family: str | None = None) -> Runs:
         """The runs of some methods, datasets or of one family; an unknown name is an error.

@@ -206,8 +206,11 @@ def satterthwaite(samples: Sequence[Sample]) -> tuple[float, float]:
     if any(each.n < 2 or math.isnan(each.variance) for each in samples):
         return math.nan, 0.0
     parts = [(each.variance / each.n, each.n - 1) for each in samples]
-    total, squares = math.fsum(part for part, _ in parts), math.fsum(part**2 / df for part, df in parts)
-    return math.sqrt(total), total**2 / squares if squares > 0 else float(sum(df for _, df in parts))
+    total = math.fsum(part for part, _ in parts)
+    if not total > 0:
+        return 0.0, float(sum(df for _, df in parts))
+    # By shares, because squares of variances may be beyond the range of floats.
+    return math.sqrt(total), 1 / math.fsum((part / total) ** 2 / df for part, df in parts)
 
 
 def _agreeing(low: float, high: float, estimate: float, rejected: bool) -> tuple[float, float]:

@@ -186,14 +186,16 @@ def _roles(table: Table, declared: Mapping[str, str]) -> dict[str, str]:
             known = f"It has {listing(table.names, _NAMES_LISTED)}."
             raise OptionError(f"{table.where}: no column {name!r:.60} for {role}", fix=known).about("columns")
     roles = {role: role for role in LABELS if role in table.names} | dict(declared)
-    if not declared and {"metric", "value"} <= set(table.names):
+    free = {name for name in ROLES if name in table.names} - set(declared.values())
+    if not {"metric", "value", "mean"} & set(declared) and {"metric", "value"} <= free:
         roles |= {"metric": "metric", "value": "value"}
-    elif not declared and {"mean", "std", "n"} <= set(table.names):
-        roles |= {"mean": "mean", "std": "std", "n": "n"}
+    elif "mean" in declared or ("value" not in declared and len({"mean", "std", "n"} & (free | set(declared))) > 1):
+        roles = {role: role for role in ("metric", "mean", "std", "n") if role in free} | roles
     for role, other in (("metric", "value"), ("std", "mean"), ("n", "mean"), ("mean", "n")):
         if role in roles and other not in roles and not (role == "metric" and "mean" in roles):
             what = f"{table.where}: a column of {role} needs one of {other}"
-            raise OptionError(what, fix=f'Add it: columns={{…, "{other}": COLUMN}}.').about("columns")
+            fix = "Add the number of runs of each mean" if other == "n" else "Name it"
+            raise OptionError(what, fix=f'{fix}: columns={{"{other}": COLUMN}}.').about("columns")
     return roles
 
 
@@ -209,14 +211,20 @@ def _metric_columns(table: Table, roles: Mapping[str, str]) -> list[str]:
         raise InputError(has, where=table.where, fix=_suggestion(table, numeric))
     if not numeric and not {"value", "mean"} & set(roles):
         has = f"It has {listing(table.names, _NAMES_LISTED)}."
+        cells = (cell for name in others for cell in table.column(name))
+        printed = next((cell for cell in cells if isinstance(cell, str) and _PRINTED.fullmatch(cell)), None)
+        if printed is not None:
+            has = f"For means such as {printed!r:.40} write a row each, with the columns method, dataset, mean and n."
         raise InputError("contains no metric", where=table.where, fix=f"Give each metric a column of numbers. {has}")
     return numeric
 
 
 def _suggestion(table: Table, numeric: Sequence[str]) -> str:
     """The option that would read this table: its first texts are the method and the dataset, its labels the seed."""
-    texts = [name for name in table.names if name not in numeric]
-    roles = dict(zip(("method", "dataset"), texts, strict=False))
+    texts = [name for name in table.names if name not in (*numeric, *LABELS)]
+    roles = dict(zip(("method", "dataset"), texts, strict=False)) | {
+        name: name for name in LABELS if name in table.names
+    }
     whole = [
         name for name in numeric if all(str(cell).strip().removesuffix(".0").isdigit() for cell in table.column(name))
     ]
@@ -229,8 +237,7 @@ def _suggestion(table: Table, numeric: Sequence[str]) -> str:
             roles |= dict(zip(free, labels, strict=False))
             break
     written = ", ".join(f'"{role}": "{name}"' for role, name in roles.items())
-    option = ",".join(f"{role}={name}" for role, name in roles.items())
-    return f"Name the columns by role: columns={{{written}}}, or --columns {option}."
+    return f"Name the columns by role: columns={{{written}}}."
 
 
 def _wide(table: Table, roles: Mapping[str, str], metrics: Sequence[str]) -> Iterator[Unit]:

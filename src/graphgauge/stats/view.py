@@ -13,6 +13,7 @@ from graphgauge.core.number import percent
 from graphgauge.core.result import ARROWS, Interval
 from graphgauge.stats.effects import seeds_needed
 from graphgauge.stats.ranks import effect_word
+from graphgauge.stats.serial import FEWEST_STEPS
 from graphgauge.stats.shown import FORMS
 from graphgauge.stats.text import decimals, ends, fixed, p_digits, p_text, plus_minus, sentence, together
 
@@ -91,7 +92,8 @@ def _too_few(found: Comparison) -> str:
     tests, lowest = _tests(found), min(pair.lowest_p for pair in found.pairs)
     what = f"With {found.design.over} no difference can be significant: p is at least {min(1.0, lowest * tests):.3g}"
     holm = f" after Holm's correction over {tests} tests" if tests > 1 else ""
-    takes = f"; it takes {seeds_needed(tests, found.confidence)}" if found.design.paired else ""
+    fewest = FEWEST_STEPS if found.design.unit == "time step" else seeds_needed(tests, found.confidence)
+    takes = f"; it takes {fewest}" if found.design.paired else ""
     return f"{what}{holm}{takes}."
 
 

@@ -125,8 +125,7 @@ class Attempts(ConditionSample):
         valid, generator = self.valid, self.valid.draws.generator(19)
         if valid.real_ids is None or not valid.same_rules:
             return None
-        columns, own, centre = np.full((3, SPLITS * 5, self.groups), np.nan)
-        reduced: list[int] = []
+        (columns, own, centre), reduced = np.full((3, SPLITS * 5, self.groups), np.nan), []
         for place, rows in enumerate(valid.real_rows):
             n, m = len(rows), int(self.counts[place])
             half = min(m, n // 2)
@@ -153,10 +152,9 @@ class Attempts(ConditionSample):
 
         draws = np.clip([mean(row) for row in columns], 0, 1)
         at_size = mean(own[0]) if reduced or not known[self.enough].all() else None
-        note = None
-        if reduced:
-            each = "" if self.groups == 1 else " per condition"
-            note = f"simulated with at most {max(reduced)} samples{each}, half of the real ones; see `own`"
+        each = "" if self.groups == 1 else " per condition"
+        most = f"simulated with at most {max(reduced, default=0)} samples{each}, half of the real ones; see `own`"
+        note = most if reduced else None
         (low, high), value = band(draws), mean(centre[0])
         return level("perfect", value, min(low, value), max(high, value), at_size, note)
 
