@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -100,7 +101,8 @@ def in_a_process(call: str, truth: Any, graph: Any) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return done.stdout.strip()
-    raised = done.stderr.strip().splitlines()[-1].partition(":")[0].rpartition(".")[2]
+    # Its message may have several lines, and Rust's backtrace below it.
+    raised = re.findall(r"^(?:\w+\.)*(\w+(?:Error|Exception)):", done.stderr, re.MULTILINE)[0]
     return "panics" if raised == "PanicException" else raised
 
 
@@ -232,6 +234,7 @@ def matrix(*cells: tuple[int, int], d: int = 4) -> Any:
 
 
 CHAIN = matrix((0, 1), (1, 2))
+EXTRA = matrix((0, 1), (1, 2), (0, 3))
 DISTANCES: dict[str, Callable[[Any, Any], Any]] = {
     "gcastle": gcastle_shd,
     "cdt": cdt_shd,
@@ -242,13 +245,10 @@ DISTANCES: dict[str, Callable[[Any, Any], Any]] = {
 # Title, truth, prediction.
 GRAPHS = [
     ("an edge reversed", CHAIN, matrix((1, 0), (1, 2))),
-    ("an edge missing", CHAIN, matrix((1, 2))),
-    ("an edge too many", CHAIN, matrix((0, 1), (1, 2), (0, 3))),
     ("both directions for one", CHAIN, matrix((0, 1), (1, 0), (1, 2))),
     ("a self-loop", CHAIN, matrix((0, 1), (1, 2), (3, 3))),
     ("a cycle closed", CHAIN, matrix((0, 1), (1, 2), (2, 0))),
     ("a 2-cycle against itself", matrix((0, 1), (1, 0)), matrix((0, 1), (1, 0))),
-    ("nothing predicted", CHAIN, matrix()),
 ]
 
 
@@ -310,9 +310,9 @@ def share_rows() -> list[list[str]]:
         [
             "false positive rate of one extra edge",
             "over all cells without a true edge, here 10",
-            ours(CHAIN, GRAPHS[2][2], "fpr"),
+            ours(CHAIN, EXTRA, "fpr"),
             "gcastle, over pairs less true edges, here 4",
-            answer(lambda: gcastle(CHAIN, GRAPHS[2][2])["fpr"]),
+            answer(lambda: gcastle(CHAIN, EXTRA)["fpr"]),
         ],
         [
             "orientation when every cell is predicted",
