@@ -189,7 +189,8 @@ def _named(
     if names is None:
         what = f"its {kind}s have the attribute{'s' * (len(known) > 1)} {', '.join(known)}, which may be labels"
         fix = (
-            f"Pass {kind}_labels=[{next(iter(known))!r}] if graphs with others differ, {kind}_labels=[] to ignore them."
+            "Graphs.from_objects(graphs, node_labels=[], edge_labels=[]) ignores all attributes; "
+            f"{kind}_labels=[{next(iter(known))!r}] if graphs with others differ."
         )
         raise InputError(what, where=where, fix=fix)
     absent = [name for name in names if name not in known]

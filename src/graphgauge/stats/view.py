@@ -31,7 +31,7 @@ def conclusion(found: Comparison) -> str:
     first = found.best if found.baseline is None else found.baseline
     pairs = {name: found[first, name] for name in found.methods if name not in (first, *found.invalid)}
     if not pairs:
-        return f"No method can be compared: {'; '.join(found.invalid.values())}."
+        return f"No method can be compared: {'; '.join(f'{name} ({why})' for name, why in found.invalid.items())}."
     if not found.can_reject:
         return _too_few(found)
     apart = {name: pair for name, pair in pairs.items() if pair.significant}
@@ -63,7 +63,7 @@ def _of_pair(found: Comparison, pair: Pair) -> str:
     gap += "" if pair.interval is None else f" ({percent(found.confidence)} interval {ends(pair.interval)})"
     return (
         f"{ahead} {verb} {behind} by {found.metric}, {values[0]} against {values[1]} over {found.design.over}: "
-        f"{gap}, {p_text(pair.p_holm)} ({_how(found, pair)}), {_size(found, abs(pair.effect))}"
+        f"{gap}, {p_text(pair.p_holm)} ({_how(found, pair)}){_size(found, abs(pair.effect))}"
     )
 
 
@@ -82,7 +82,7 @@ def _against_baseline(found: Comparison, pairs: Mapping[str, Pair]) -> str:
                 said = f"{'smallest ' * several}{p_text(min(ps))}"
             else:
                 p = f"all p ≤ {p_digits(max(ps))}" if several else p_text(max(ps))
-                said = f"{p}, {'at least ' * several}{_size(found, size)}"
+                said = f"{p}{_size(found, size, 'at least ' * several)}"
             parts.append(f"{together(names)} {'are' if several else 'is'} {word} ({said})")
     how = _how(found, next(iter(pairs.values())))
     return f"Against {found.baseline} by {found.metric} over {found.design.over}, {'; '.join(parts)}, by {how}."
@@ -126,8 +126,16 @@ def _how(found: Comparison, pair: Pair) -> str:
     return pair.test + (f", Holm over {_tests(found)} tests" if _tests(found) > 1 else "")
 
 
-def _size(found: Comparison, effect: float) -> str:
-    return f"effect size {fixed(effect, 2)} ({effect_word(effect, of_means=found.design.printed)})"
+def _size(found: Comparison, effect: float, least: str = "") -> str:
+    """The effect size as the end of a sentence; nothing where there is none, as of discrepancies of two samples."""
+    if math.isnan(effect):
+        return ""
+    number, word = _effect(found, effect)
+    return f", {least}effect size {number} ({word})"
+
+
+def _effect(found: Comparison, effect: float) -> tuple[str, str]:
+    return fixed(effect, 2), effect_word(effect, of_means=found.design.printed)
 
 
 # ---- tables
@@ -187,9 +195,7 @@ def _tables(found: Comparison) -> tuple[Grid, Grid]:
         "mean": [fixed(pair.difference, _digits_of(pair)) for pair in found.pairs],
         level: [ends(pair.interval, _digits_of(pair)) for pair in found.pairs],
         "p (Holm)" if _tests(found) > 1 else "p": [p_digits(pair.p_holm) for pair in found.pairs],
-        "effect": [
-            f"{fixed(pair.effect, 2)} {effect_word(pair.effect, of_means=found.design.printed)}" for pair in found.pairs
-        ],
+        "effect": ["–" if math.isnan(pair.effect) else " ".join(_effect(found, pair.effect)) for pair in found.pairs],
     }
     if found.can_reject:
         pairs["better"] = [pair.winner for pair in found.pairs]
