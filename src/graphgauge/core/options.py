@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphgauge.core.errors import OptionError, one_of
-
-if TYPE_CHECKING:
-    import numpy as np
 
 NAN_POLICIES = ("raise", "omit")
 
@@ -40,13 +37,6 @@ def _span(low: float | None, high: float | None, inside: bool) -> str:
     if low is not None:
         return f"a number above {low:g}" if inside else f"a number of at least {low:g}"
     return "a number" if high is None else f"a number {'below' if inside else 'of at most'} {high:g}"
-
-
-def generator_of(seed: Any) -> np.random.Generator:
-    """The given generator, or a new one from a seed."""
-    from numpy.random import Generator, default_rng  # the options of commands are read without NumPy
-
-    return seed if isinstance(seed, Generator) else default_rng(whole_number("seed", seed))
 
 
 def thread_count(threads: Any) -> int | None:

@@ -26,11 +26,6 @@ def clean(text: str, limit: int = LIMIT) -> str:
     return f"{shown}{'…' if len(text) > limit else ''} ~{digest}"
 
 
-def harmless(text: str) -> str:
-    """Text of several lines without control characters, for a terminal; lines and tabs stay."""
-    return "".join(c if c in "\n\t" else _HARMFUL.sub("\ufffd", c) for c in text) if _HARMFUL.search(text) else text
-
-
 def scrub(value: Any) -> Any:
     """Every string in a JSON value cleaned, names of fields included."""
     if isinstance(value, str):

@@ -17,7 +17,8 @@ from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
 from graphgauge.evolution.areas import Area
-from graphgauge.evolution.homophily import Folds, LabelPairs
+from graphgauge.evolution.homophily import LabelPairs
+from graphgauge.evolution.probe import Folds
 from graphgauge.evolution.state import State
 from graphgauge.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW
 from graphgauge.stats.errors import sample_std
@@ -54,10 +55,10 @@ def _linearised(influence: Callable[[LabelPairs], Floats]) -> Callable[[LabelPai
             return NoInterval(TOO_FEW)
         error = pairs.dyads.error(influence(pairs))
         found = of_mean(estimate.value, *error, confidence, over="births", scale=1.0)
-        if min(np.count_nonzero(pairs.same), np.count_nonzero(~pairs.same)) >= _FEW_OF_A_KIND:
+        if min(np.count_nonzero(pairs.agreement), np.count_nonzero(~pairs.agreement)) >= _FEW_OF_A_KIND:
             return found
         # With few births of a kind, a variance to first order misses what the interval of the share knows.
-        room = 1.0 if influence is LabelPairs.beyond_ends else 1 - pairs.squares
+        room = 1.0 if influence is LabelPairs.by_ends_influence else 1 - pairs.squares
         own = pairs.share_bounds(confidence)
         low, high = (estimate.value + (end - pairs.share) / room for end in (own.low, own.high))
         return Bounds(np.fmin(found.low, low), np.fmax(found.high, high), found.method, "births")
@@ -116,7 +117,7 @@ def _area_of(area: Area) -> Estimate:
 def _beyond(pairs: LabelPairs, level: float, missing: str) -> Estimate:
     """The share of births within a class, minus a level of chance."""
     reason = pairs.reason
-    if pairs.kinds < 2:
+    if pairs.class_count < 2:
         level, reason = np.nan, "fewer than two classes: every pair agrees"
     elif np.isnan(level):
         reason = missing
@@ -259,7 +260,7 @@ def delta_homophily_squares(pairs: LabelPairs) -> Estimate:
 @_homophily(
     "delta_homophily_ends",
     chance=_zero("ends paired at random"),
-    interval=_linearised(LabelPairs.beyond_ends),
+    interval=_linearised(LabelPairs.by_ends_influence),
     laws=_TOGETHER,
 )
 def delta_homophily_ends(pairs: LabelPairs) -> Estimate:
@@ -280,7 +281,7 @@ def delta_homophily_ends(pairs: LabelPairs) -> Estimate:
 )
 def adjusted_homophily(pairs: LabelPairs) -> Estimate:
     """Homophily of births beyond that of randomly paired ends, as a share of the most that is possible."""
-    value = pairs.adjusted if pairs.kinds > 1 else np.nan
+    value = pairs.adjusted if pairs.class_count > 1 else np.nan
     return whole(value, len(pairs), reason=pairs.reason if not len(pairs) else "all ends of births are in one class")
 
 
@@ -293,7 +294,7 @@ def homophily_new_edges(pairs: LabelPairs) -> Estimate:
 @_count("homophily_baseline", needs=("labels",), bounds=(0, 1), reference="newman2003", conventions=_PLAIN)
 def homophily_baseline(pairs: LabelPairs) -> Estimate:
     """Share of pairs in the same class among all pairs of labelled nodes."""
-    return whole(pairs.random, pairs.labelled, reason=_TOO_FEW_LABELS)
+    return whole(pairs.random, pairs.node_count, reason=_TOO_FEW_LABELS)
 
 
 @_count("n_synthetic_positives", needs=("after",), reference="yang2015")

@@ -10,7 +10,8 @@ import numpy as np
 from graphgauge.evolution import areas
 from graphgauge.evolution.edges import among, set_of
 from graphgauge.evolution.growth import two_sides
-from graphgauge.evolution.homophily import Folds, LabelPairs
+from graphgauge.evolution.homophily import LabelPairs
+from graphgauge.evolution.probe import Folds
 from graphgauge.evolution.state import State
 
 _MAKERS: Mapping[str, Callable[[State], Any]] = {

@@ -29,17 +29,9 @@ from graphgauge.explanation.events import (
     probabilities,
 )
 from graphgauge.explanation.inputs import Context, Explanation, Model, Subgraph
+from graphgauge.explanation.lines import event_line, header_line, note_line, write_lines
 from graphgauge.explanation.masks import LEVELS, MODEL_OUTPUT, Settings, needed_masks, numbers_of, shares_of
-from graphgauge.explanation.table import (
-    TABLE,
-    AnswerTable,
-    event_line,
-    header_line,
-    note_line,
-    path_of,
-    read_part,
-    write_lines,
-)
+from graphgauge.explanation.table import TABLE, AnswerTable, path_of, read_part
 from graphgauge.io.code import own_code
 
 Stages = Callable[[str, int, int], None]

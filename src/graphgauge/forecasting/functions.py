@@ -1,4 +1,10 @@
-"""Plain functions for arrays of any shape. They return a number; `evaluate` adds an interval and a level of chance."""
+"""Plain functions for arrays of any shape. They return a number; `evaluate` adds an interval and a level of chance.
+
+Truths y, forecasts ŷ, means μ, standard deviations σ and ends of intervals have one shape; quantiles and members have
+one more axis, the last, for levels or members. Means are over the cells that are counted: `mask` and `null_value` leave
+cells out, and so does NaN with `nan="omit"`. Without any cell left, every function returns NaN; where else one does, it
+says so. Papers are cited with the metrics of the same name, in `metrics`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +27,7 @@ class Reading(TypedDict, total=False):
 
 
 def mae(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
-    """Mean absolute error.
+    """Mean absolute error, mean |ŷ − y|.
 
     >>> from graphgauge.forecasting import mae
     >>> mae([1, 2, 4], [1, 3, 2])
@@ -31,7 +37,7 @@ def mae(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
 
 
 def rmse(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
-    """Root of the mean squared error.
+    """Root of the mean squared error, √(mean (ŷ − y)²).
 
     >>> from graphgauge.forecasting import rmse
     >>> round(rmse([1, 2, 4], [1, 3, 2]), 4)
@@ -41,7 +47,9 @@ def rmse(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
 
 
 def mape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
-    """Mean of absolute error over absolute truth, over cells whose truth is not 0; .25 is 25 %.
+    """Mean absolute error relative to the truth, mean |ŷ − y| / |y|, over cells whose truth is not 0; 0.25 is 25 %.
+
+    NaN if every truth is 0.
 
     >>> from graphgauge.forecasting import mape
     >>> mape([2, 0, 4], [1, 5, 4])
@@ -51,7 +59,7 @@ def mape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
 
 
 def wape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
-    """Sum of absolute errors over sum of absolute truths.
+    """Sum of absolute errors over sum of absolute truths, Σ |ŷ − y| / Σ |y|; NaN if every truth is 0.
 
     >>> from graphgauge.forecasting import wape
     >>> wape([2, 0, 4], [1, 0, 6])
@@ -61,7 +69,7 @@ def wape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
 
 
 def smape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
-    """Mean of 2·abs(error) over abs(truth) + abs(forecast), from 0 to 2.
+    """Symmetric relative error, mean 2·|ŷ − y| / (|y| + |ŷ|), from 0 to 2; a cell where both are 0 counts as 0.
 
     >>> from graphgauge.forecasting import smape
     >>> smape([1, 0], [3, 0])
@@ -71,7 +79,7 @@ def smape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
 
 
 def bias(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
-    """Mean of forecast minus truth.
+    """Mean of forecast minus truth, mean (ŷ − y).
 
     >>> from graphgauge.forecasting import bias
     >>> bias([1, 2], [2, 5])
@@ -81,7 +89,7 @@ def bias(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
 
 
 def r2(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
-    """1 − squared errors over the truth's variation about its mean.
+    """1 − Σ (ŷ − y)² / Σ (y − ȳ)², with the mean truth ȳ; NaN if all truths are equal.
 
     >>> from graphgauge.forecasting import r2
     >>> r2([1, 2, 3], [1, 2, 4])
@@ -91,7 +99,10 @@ def r2(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
 
 
 def mase(y_true: Any, y_pred: Any, *, history: Any, season: int = 1, **reading: Unpack[Reading]) -> float:
-    """Mean absolute error of a series, or of (time, node), over the naive error in its history.
+    """Mean absolute error of a series (time,), or of (time, node), over the naive error in its history.
+
+    The mean over cells of |ŷ − y| / s, where s is the mean of |h_t − h_(t − season)| over the history h of the cell's
+    node; `history` has the axes of `y_true`. Nodes whose history is constant are left out; NaN if all are.
 
     >>> from graphgauge.forecasting import mase
     >>> mase([5, 6], [7, 6], history=[1, 3, 5])
@@ -99,12 +110,12 @@ def mase(y_true: Any, y_pred: Any, *, history: Any, season: int = 1, **reading: 
     """
     truth = as_numeric(y_true, "y_true")
     axes = ("time",) if truth.ndim == 1 else ("time", "node")
-    found = evaluate(truth, y_pred, history=history, season=season, axes=axes, metrics=["mase"], **reading)
-    return float(found["mase"].value)
+    evaluation = evaluate(truth, y_pred, history=history, season=season, axes=axes, metrics=["mase"], **reading)
+    return float(evaluation["mase"].value)
 
 
 def nll(y_true: Any, mean: Any, std: Any, **reading: Unpack[Reading]) -> float:
-    """Mean negative log-likelihood of Gaussian forecasts with this `mean` and `std`.
+    """Mean negative log-likelihood of Gaussian forecasts, mean (ln(2πσ²) + ((y − μ)/σ)²) / 2.
 
     >>> from graphgauge.forecasting import nll
     >>> round(nll([0.0], [0.0], [1.0]), 4)
@@ -124,7 +135,11 @@ def crps(
     fair: bool = False,
     **reading: Unpack[Reading],
 ) -> float:
-    """Mean continuous ranked probability score of Gaussians (`mean`, `std`), members (`fair`: as draws) or quantiles.
+    """Mean continuous ranked probability score of Gaussians (`mean`, `std`), members (`samples`) or quantiles.
+
+    Of a Gaussian σ·(z·(2Φ(z) − 1) + 2φ(z) − 1/√π), with z = (y − μ)/σ and the standard normal φ and Φ. Of m members x
+    mean |x − y| − Σ |x − x'| / (2m²) over all pairs (x, x'); `fair` takes them as draws and divides by 2m(m − 1). Of
+    quantiles twice their pinball loss, each weighted by the probabilities that are nearest to its level.
 
     >>> from graphgauge.forecasting import crps
     >>> round(crps([0.0], [0.0], [1.0]), 4), round(crps([2], samples=[[5, 0, 1]]), 4)
@@ -135,7 +150,7 @@ def crps(
 
 
 def pinball(y_true: Any, quantiles: Any, *, levels: Any, **reading: Unpack[Reading]) -> float:
-    """Mean pinball loss over cells and levels.
+    """Mean pinball (quantile) loss over cells and levels, (1{y < q} − p)·(q − y) of the quantile q of level p.
 
     >>> from graphgauge.forecasting import pinball
     >>> pinball([2], [[1, 3]], levels=[0.25, 0.75])
@@ -145,7 +160,9 @@ def pinball(y_true: Any, quantiles: Any, *, levels: Any, **reading: Unpack[Readi
 
 
 def ece(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[Reading]) -> float:
-    """Distance of root mean square error of `mean` and root mean predicted variance, over bins of the latter.
+    """Distance of spread and error, Σ_b share_b · |RMSE_b − RMV_b|, over bins of equal number by standard deviation.
+
+    In each bin RMSE is √(mean (μ − y)²), and RMV is √(mean σ²). It has the unit of the truth.
 
     >>> from graphgauge.forecasting import ece
     >>> ece([0, 0, 0, 0], [1, -1, 2, 14], [1, 1, 2, 2], bins=2)
@@ -155,7 +172,7 @@ def ece(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[R
 
 
 def ence(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[Reading]) -> float:
-    """The same distance of `mean` and truth relative to the predicted spread, mean over bins.
+    """The same distance relative to the predicted spread: the mean over bins of |RMSE_b − RMV_b| / RMV_b, see `ece`.
 
     >>> from graphgauge.forecasting import ence
     >>> ence([0, 0, 0, 0], [1, -1, 2, 14], [1, 1, 2, 2], bins=2)
@@ -165,7 +182,7 @@ def ence(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[
 
 
 def calibration_error(y_true: Any, mean: Any, std: Any, **reading: Unpack[Reading]) -> float:
-    """Mean over p of the distance between p and the share of truths below the quantile p of `mean` and `std`.
+    """Mean over p = 0.01 … 0.99 of |p − share of truths at or below the quantile p of the Gaussians|.
 
     >>> from graphgauge.forecasting import calibration_error
     >>> round(calibration_error([0], [0], [1]), 4)
@@ -175,7 +192,7 @@ def calibration_error(y_true: Any, mean: Any, std: Any, **reading: Unpack[Readin
 
 
 def miscalibration_area(y_true: Any, mean: Any, std: Any, **reading: Unpack[Reading]) -> float:
-    """Area between the reliability curve of `mean` and `std` and the diagonal.
+    """Area between the diagonal and the reliability curve: for every p the share of truths up to the quantile p.
 
     >>> from graphgauge.forecasting import miscalibration_area
     >>> round(miscalibration_area([0], [0], [1]), 4)
@@ -187,6 +204,8 @@ def miscalibration_area(y_true: Any, mean: Any, std: Any, **reading: Unpack[Read
 def interval_score(y_true: Any, low: Any, high: Any, *, level: float, **reading: Unpack[Reading]) -> float:
     """Winkler's score of central intervals from `low` to `high` of this `level`, mean over cells.
 
+    (high − low) + 2/(1 − level) · max(low − y, y − high, 0).
+
     >>> from graphgauge.forecasting import interval_score
     >>> interval_score([5, 0], [1, -1], [3, 1], level=0.5)
     6.0
@@ -195,7 +214,7 @@ def interval_score(y_true: Any, low: Any, high: Any, *, level: float, **reading:
 
 
 def coverage(y_true: Any, low: Any, high: Any, *, level: float, **reading: Unpack[Reading]) -> dict[str, float]:
-    """The share of truths from `low` to `high`, the nominal `level`, and by how much the share exceeds it.
+    """The share of truths with low ≤ y ≤ high, the nominal `level`, and by how much the share exceeds it.
 
     >>> from graphgauge.forecasting import coverage
     >>> coverage([5, 0], [1, -1], [3, 1], level=0.5)
@@ -206,6 +225,7 @@ def coverage(y_true: Any, low: Any, high: Any, *, level: float, **reading: Unpac
 
 
 def _between(name: str, y_true: Any, low: Any, high: Any, level: float, reading: Reading) -> float:
+    """A metric of intervals, as that of the two quantiles that bound them."""
     ends = [as_numeric(each, where) for each, where in ((low, "low"), (high, "high"))]
     key = f"{name}_{Percent(round(100 * level, 8))}"
     quantiles = np.stack(np.broadcast_arrays(*ends), axis=-1)
@@ -225,6 +245,6 @@ def _value(key: str, y_true: Any, y_pred: Any = None, **options: Any) -> float:
         return values.reshape(truth.size, *values.shape[truth.ndim :])
 
     arrays = {name: flat(name, options.pop(name, None)) for name in ("std", "quantiles", "samples", "mask")}
-    given = {name: array for name, array in arrays.items() if array is not None}
-    found = evaluate(truth.reshape(-1), flat("y_pred", y_pred), **given, **options, metrics=[key])
-    return float(found[key].value)
+    present = {name: array for name, array in arrays.items() if array is not None}
+    evaluation = evaluate(truth.reshape(-1), flat("y_pred", y_pred), **present, **options, metrics=[key])
+    return float(evaluation[key].value)

@@ -55,14 +55,14 @@ def of_table(part: Classes, measure: TableMeasure) -> Statistic:
     """A measure of the confusion table, with its influence by cell or by item."""
     if part.n == 0:
         return NOTHING
-    value, moved = _of_shares(part, measure)
+    value, influence = _of_shares(part, measure)
     if part.independent:
-        return Statistic(value, part.n, *error_of(moved.ravel(), part.table.ravel(), None))
-    return of_items(part, value, moved[part.true, part.pred])
+        return Statistic(value, part.n, *error_of(influence.ravel(), part.table.ravel(), None))
+    return of_items(part, value, influence[part.true, part.pred])
 
 
 def _of_shares(part: Classes, measure: TableMeasure) -> tuple[float, Floats]:
-    """The value, and the influence of an item of each cell; NaN without items."""
+    """The value, and the influence (classes, classes) of an item of each cell; NaN without items."""
     total = part.table.sum()
     if not total:
         return np.nan, part.table
@@ -72,9 +72,10 @@ def _of_shares(part: Classes, measure: TableMeasure) -> tuple[float, Floats]:
 
 
 def _by_task(part: Tasks, measure: TableMeasure) -> Iterator[tuple[Mask, float, Floats]]:
+    """Of each task the items that have a label, the measure of these, and their influence."""
     for known, labels in part.classes():
-        value, moved = _of_shares(labels, measure)
-        yield known, value, moved[labels.true, labels.pred]
+        value, influence = _of_shares(labels, measure)
+        yield known, value, influence[labels.true, labels.pred]
 
 
 def _pooled(part: Tasks, measure: TableMeasure) -> Statistic:
@@ -82,8 +83,8 @@ def _pooled(part: Tasks, measure: TableMeasure) -> Statistic:
     rows, tasks = np.nonzero(part.known)
     amounts = part.amounts[rows]
     labels = Classes(true=part.true[rows, tasks], pred=part.pred[rows, tasks], names=("0", "1"), weights=amounts)
-    value, moved = _of_shares(labels, measure)
-    influence = np.bincount(rows, moved[labels.true, labels.pred], part.n)
+    value, by_cell = _of_shares(labels, measure)
+    influence = np.bincount(rows, by_cell[labels.true, labels.pred], part.n)
     if np.isnan(value):
         return NOTHING
     weight = part.amounts.sum() / amounts.sum()
@@ -108,6 +109,7 @@ def _guesses(measure: TableMeasure, of_task: TableMeasure) -> Callable[[Classes 
 
 
 def _nanmean(values: Any) -> float:
+    """The mean of the values that are not NaN; NaN without one, and no warning."""
     return float(np.nanmean(values)) if not np.isnan(values).all() else np.nan
 
 
@@ -187,14 +189,15 @@ def top_k_accuracy(sample: Columns, *, k: int = 5) -> Estimate:
     """Share of the items whose class is among the k highest scores, equal scores in any order alike."""
 
     def share(part: Columns) -> Statistic:
-        own = _of_truth(part)[:, np.newaxis]
-        higher, equal = (part.scores > own).sum(axis=1), (part.scores == own).sum(axis=1)
+        true = _of_truth(part)[:, np.newaxis]
+        higher, equal = (part.scores > true).sum(axis=1), (part.scores == true).sum(axis=1)
         return mean_of(part, np.clip((k - higher) / equal, 0.0, 1.0))
 
     return estimate(sample, share)
 
 
 def _of_truth(sample: Columns) -> Any:
+    """(n,) the score of each item's class."""
     return sample.scores[np.arange(sample.n), sample.true]
 
 
@@ -202,17 +205,17 @@ def _of_truth(sample: Columns) -> Any:
 
 
 def log_losses(sample: Columns) -> Floats:
-    """−ln of the probability of the true class; infinite if it is 0."""
+    """(n,) −ln of the probability of the true class; infinite if it is 0."""
     with np.errstate(divide="ignore"):
         return np.asarray(-np.log(_of_truth(sample)))
 
 
 def brier_scores(sample: Columns) -> Floats:
-    """Squared distance to the truth: (p − y)² of two classes, Σ_c (p_c − y_c)² of more."""
-    own = _of_truth(sample)
+    """(n,) squared distance to the truth: (p − y)² of two classes, Σ_c (p_c − y_c)² of more."""
+    true = _of_truth(sample)
     if sample.binary:
-        return np.asarray((1 - own) ** 2)
-    return np.asarray((sample.scores**2).sum(axis=1) - own**2 + (1 - own) ** 2)
+        return np.asarray((1 - true) ** 2)
+    return np.asarray((sample.scores**2).sum(axis=1) - true**2 + (1 - true) ** 2)
 
 
 def _prior(score: Callable[[Columns], Floats]) -> Callable[[Columns], list[Reference]]:
@@ -228,7 +231,7 @@ def _prior(score: Callable[[Columns], Floats]) -> Callable[[Columns], list[Refer
 
 @_error("log_loss", needs=("probabilities",), chance=_prior(log_losses), formula="mean(−ln p_true)")
 def log_loss(sample: Columns) -> Estimate:
-    """Mean of −ln of the probability of the true class; nothing is clipped."""
+    """Mean of −ln of the probability of the true class; nothing is clipped, so a probability of 0 makes it infinite."""
     return estimate(sample, lambda part: mean_of(part, log_losses(part)))
 
 
@@ -263,6 +266,7 @@ def mce(sample: Columns) -> Estimate:
 
 
 def _binned(part: Columns, summary: Callable[[Floats, Floats], Any]) -> Statistic:
+    """A summary of the gaps of the bins, |accuracy − confidence|, and of their shares of the items."""
     if not part.n:
         return NOTHING
     confidence, accuracy, share = calibration(part)
@@ -275,18 +279,19 @@ def calibration(part: Columns) -> tuple[Floats, Floats, Floats]:
     Of two classes the probability of the positive one against how often it is true; of more the largest probability
     against how often its class is true. Bins contain their upper ends.
     """
-    called = np.ones(part.n, np.int64) if part.binary else part.scores.argmax(axis=1)
-    confidence, right = part.scores[np.arange(part.n), called], (called == part.true).astype(float)
+    label = np.ones(part.n, np.int64) if part.binary else part.scores.argmax(axis=1)
+    confidence, hit = part.scores[np.arange(part.n), label], (label == part.true).astype(float)
     place = np.clip(np.ceil(confidence * part.bins).astype(np.int64) - 1, 0, part.bins - 1)
-    size, sure, true = (np.bincount(place, part.amounts * each, part.bins) for each in (1.0, confidence, right))
+    size, confidences, hits = (np.bincount(place, part.amounts * each, part.bins) for each in (1.0, confidence, hit))
     kept = size > 0
-    return sure[kept] / size[kept], true[kept] / size[kept], size[kept] / size.sum()
+    return confidences[kept] / size[kept], hits[kept] / size[kept], size[kept] / size.sum()
 
 
 # ---- targets
 
 
-def _measured(part: Targets, measure: TargetMeasure) -> Iterator[tuple[Mask, float, Floats]]:
+def _by_target(part: Targets, measure: TargetMeasure) -> Iterator[tuple[Mask, float, Floats]]:
+    """Of each task the items that have a target, the measure of these, and their influence."""
     for task, known in enumerate(part.known.T):
         weights = part.amounts[known]
         if weights.any():
@@ -300,7 +305,7 @@ def _target(measure: TargetMeasure, formula: str, **declared: Any) -> Metric:
         if measure is targets.spearman and sample.weights is not None:
             return Estimate(np.full(1, np.nan), np.zeros(1, np.int64), reason="ranks have no weights", absent=True)
         return estimate(
-            sample, lambda part: over_tasks(part, _measured(part, measure)), "no task that it is defined for"
+            sample, lambda part: over_tasks(part, _by_target(part, measure)), "no task that it is defined for"
         )
 
     value.__doc__ = measure.__doc__
@@ -314,7 +319,7 @@ def _constant(name: str, centre: Callable[[Floats, Floats], float], measure: Tar
         def best(true: Floats, pred: Floats, share: Floats) -> tuple[float, Floats]:
             return measure(true, np.full_like(true, centre(true, share)), share)
 
-        return [Reference(name, over_tasks(sample, _measured(sample, best)).value)] if sample.n else []
+        return [Reference(name, over_tasks(sample, _by_target(sample, best)).value)] if sample.n else []
 
     return chance
 

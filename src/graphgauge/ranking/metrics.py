@@ -1,8 +1,11 @@
 """The metrics of ranking: one function each, with its declared properties.
 
-Those of `ranks` are means over positives, each among the negatives of its query; those of `lists` are means over
-queries, each as a whole; those of `pooled` compare all positives with all negatives. What is recommended, whatever is
-right, is measured in `beyond`.
+Those of `ranks` are means over positives, each with a rank r among n candidates: itself and the negatives of its query.
+Those of `lists` are means over queries, each as a whole; those of `pooled` compare all positives with all negatives.
+What is recommended, whatever is right, is measured in `beyond`. All are NaN without queries, or where they say so.
+
+What a rank is under each tie rule is in `ties`, what a query's values are in `samples`. The facts of an estimate
+(`ends`, `at_ends`, `fewest`, `worth`, `slope`, `scale`) are for its interval: see `errors`.
 """
 
 from __future__ import annotations
@@ -87,28 +90,28 @@ def _of_lists(key: str, conventions: dict[str, str] | None = None, **properties:
 
 @_of_ranks("mrr", reference="voorhees1999", default=True)
 def mrr(ranks: Ranks) -> Estimate:
-    """Mean reciprocal rank of the positives among their candidates."""
+    """Mean reciprocal rank of the positives among their candidates: mean 1/r."""
     return ranks.estimate(ranks.reciprocal, worth=_reciprocal, scale="logit")
 
 
 @_of_ranks("hits@{k}", reference="bordes2013", interval=errors.of_share, default=True)
 def hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
-    """Share of queries whose positive is among the first k."""
+    """Share of queries whose positive is among the first k: mean 1{r ≤ k}."""
     values = ranks.within(k)
     binary = ranks.ties != "expected" or bool(((values == 0) | (values == 1)).all())
     estimate = ranks.estimate(values, binary=binary)
     if k < ranks.fewest_candidates:
         return estimate
     queries = int(ranks.items[ranks.candidates <= k].sum())
-    said = f"k = {k} is at least the number of candidates in {queries} queries, which score 1 with any model"
-    return replace(estimate, warnings=(said,))
+    warning = f"k = {k} is at least the number of candidates in {queries} queries, which score 1 with any model"
+    return replace(estimate, warnings=(warning,))
 
 
 @_of_ranks("mean_rank", reference="bordes2013", direction="lower", bounds=(1, np.inf))
 def mean_rank(ranks: Ranks) -> Estimate:
-    """Mean rank of the positives."""
-    ends, fewest = lambda: (1.0, ranks.mean_candidates), lambda: _fewest(ranks)
-    return ranks.estimate(ranks.rank, ends=ends, at_ends=0.0, fewest=fewest, worth=_rank)
+    """Mean rank of the positives: mean r."""
+    facts = {"ends": lambda: (1.0, ranks.mean_candidates), "at_ends": 0.0, "fewest": lambda: _fewest(ranks)}
+    return ranks.estimate(ranks.rank, worth=_rank, **facts)
 
 
 @_of_ranks("median_rank", reference="hoyt2022", direction="lower", bounds=(1, np.inf), interval=errors.of_median)
@@ -122,7 +125,7 @@ def median_rank(ranks: Ranks) -> Estimate:
     "geometric_mean_rank", reference="hoyt2022", direction="lower", bounds=(1, np.inf), interval=errors.of_log_mean
 )
 def geometric_mean_rank(ranks: Ranks) -> Estimate:
-    """Geometric mean rank of the positives: less affected by the worst queries than the mean rank."""
+    """Geometric mean rank of the positives, exp(mean ln r): less affected by the worst queries than the mean rank."""
     centre = ranks.mean(ranks.log)
     value = np.exp(centre)
     influence = ranks.to_cells(value) * (ranks.log - ranks.to_cells(centre))
@@ -139,7 +142,10 @@ def geometric_mean_rank(ranks: Ranks) -> Estimate:
 
 @_of_ranks("amri", reference="berrendorf2020", bounds=(-1, 1), **_ADJUSTED)
 def amri(ranks: Ranks) -> Estimate:
-    """Adjusted mean rank index: 1 for perfect, 0 for random order, for any number of candidates."""
+    """Adjusted mean rank index, 1 − Σ (r − 1) / Σ (n − 1)/2: 1 for perfect, 0 for random order, of any n.
+
+    NaN if no query has a negative.
+    """
     ranks = ranks.under("expected")
     worst = ranks.candidates - 1.0
     slope = 2 / max(ranks.fewest_candidates - 1, 1)
@@ -148,7 +154,10 @@ def amri(ranks: Ranks) -> Estimate:
 
 @_of_ranks("adjusted_mrr", reference="hoyt2022", bounds=(-1, 1), default=True, **_ADJUSTED)
 def adjusted_mrr(ranks: Ranks) -> Estimate:
-    """Mean reciprocal rank, scaled so that random order is 0 and perfect is 1."""
+    """Mean reciprocal rank, scaled so that random order is 0 and perfect is 1: 1 − Σ (1 − 1/r) / Σ (1 − H_n/n).
+
+    H_n/n, with the harmonic number H_n, is the mean of 1/r over random order. NaN if no query has a negative.
+    """
     ranks = ranks.under("expected")
     random = ranks.blindly(_reciprocal)
     slope = 1 / (1 - float(random[0])) if len(random) and random[0] < 1 else 0.0
@@ -158,7 +167,10 @@ def adjusted_mrr(ranks: Ranks) -> Estimate:
 
 @_of_ranks("adjusted_hits@{k}", reference="hoyt2022", bounds=(-np.inf, 1), **_ADJUSTED)
 def adjusted_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
-    """Hits@k, scaled so that random order is 0 and perfect is 1."""
+    """Hits@k, scaled so that random order is 0 and perfect is 1: 1 − Σ 1{r > k} / Σ (1 − min(k/n, 1)).
+
+    NaN if every query has at most k candidates.
+    """
     ranks = ranks.under("expected")
     worst = (ranks.candidates > k).astype(float)
     random = ranks.blindly(lambda each: each.within(k))
@@ -177,21 +189,24 @@ def _adjusted(
     at_ends: float = 0.0,
     **facts: Any,
 ) -> Estimate:
-    """1 − Σ lost / Σ lost at random; no positive loses more than its worst."""
+    """1 − Σ lost / Σ lost at random, of what each positive loses; none loses more than its `worst`, also per positive.
+
+    `slope` is how far the value moves, at the most, if the mean worth of the ranks moves by 1. NaN if nothing is lost
+    at random.
+    """
     loss = ranks.ratio(lost, lost_at_random)
 
     def ends() -> tuple[Floats, float]:
         return 1 - ranks.mean(worst) / loss.facts["denominator"], 1.0
 
     assert loss.influence is not None
-    own = {"ends": ends, "at_ends": at_ends, "slope": lambda: slope, "under": "expected"}
-    facts = {**loss.facts, **own, **facts}
+    facts = loss.facts | {"ends": ends, "at_ends": at_ends, "slope": lambda: slope, "under": "expected"} | facts
     reason = reason if ranks.n.any() else "no queries"
     return Estimate(1 - loss.value, ranks.n, -loss.influence, reason=reason, facts=facts)
 
 
 def _fewest(ranks: Ranks) -> Floats:
-    """How many units a mean over the ranks of each group needs."""
+    """How many units a mean over the ranks of each group needs: ten, or √(mean n) if that is less."""
     return np.minimum(_FEWEST_RANKS, np.floor(np.sqrt(ranks.mean_candidates)))
 
 
@@ -218,13 +233,13 @@ def ndcg_at_k(sample: Lists | Ranks, *, k: int = 10) -> Estimate:
 
 @_of_lists("recall@{k}", reference="mcsherry2008", default=True)
 def recall_at_k(lists: Lists, *, k: int = 10) -> Estimate:
-    """Share of a query's positives that are among its first k candidates, mean over queries."""
+    """Share of a query's positives that are among its first k candidates, hits / positives, mean over queries."""
     return lists.estimate(lists.hits(k) / lists.relevant)
 
 
 @_of_lists("precision@{k}", {"short lists": "divided by k all the same"}, reference="mcsherry2008")
 def precision_at_k(lists: Lists, *, k: int = 10) -> Estimate:
-    """Share of a query's first k candidates that are positives, mean over queries."""
+    """Share of a query's first k candidates that are positives, hits / k, mean over queries."""
     return lists.estimate(lists.hits(k) / k)
 
 
@@ -305,7 +320,10 @@ def _of_pool(key: str, conventions: dict[str, str] | None = None, **properties: 
 
 @_of_pool("roc_auc", reference="hanley1982", chance=_half, interval=pooled.auc_bounds)
 def roc_auc(sample: Pooled) -> Estimate:
-    """Probability that a positive outscores a negative, over all pairs of the pool; ties count half."""
+    """Probability that a positive outscores a negative, over all pairs of the pool; ties count half.
+
+    NaN without positives or without negatives, as are the other metrics of the pool.
+    """
     return sample.estimate(sample.roc_auc)
 
 

@@ -132,12 +132,6 @@ class Dyads:
             return 0.0
         return float(min(expected**2 / squares, len(self.ends) - 1))
 
-    @property
-    def correction(self) -> float:
-        """What an estimate of the variance is multiplied by, because the mean is estimated too."""
-        true, expected, _ = self._moments
-        return true / expected if expected > _NOTHING * true else 1.0
-
     def error(self, values: ArrayLike) -> tuple[float, float]:
         """Standard error of the mean of these values, and its degrees of freedom."""
         values = np.asarray(values, dtype=float)
@@ -145,7 +139,7 @@ class Dyads:
             return np.nan, 0.0
         influence = self._weights * (values - self._weights @ values)
         squares, sums = float(influence @ influence), self._at_nodes(influence)
-        true, expected, _ = self._moments
+        true, expected, _ = self._moments  # their ratio is a correction, because the mean is estimated too
         variance = (float(sums @ sums) - squares) * true / expected
         if variance <= 0:  # possible, because the form is not positive
             n = len(values)
