@@ -78,7 +78,7 @@ def _cohesiveness(sample: Sample, level: Level, pairs: str) -> Estimate:
         count = np.bincount(ranking, minlength=rankings)
         number = count * (count - 1) / 2
     else:
-        number = np.bincount(ranking, edges.neighbours[selected], rankings)
+        number = np.bincount(ranking, edges.neighbours[selected], rankings).astype(np.float64)
     values = np.divide(agreement, number, out=np.full(rankings, np.nan), where=number > 0)
     return sample.mean(values, _NO_TIMES, _UNIT if sample.rules.delta_t is None else (-1.0, 1.0))
 
