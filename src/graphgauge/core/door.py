@@ -254,8 +254,8 @@ def in_words(names: Iterable[str], text: str, shown: Callable[[str], str], *, hi
     """A message with arguments of these names as `shown` writes them.
 
     `nan="omit"` is `--nan omit` on the command line, `metrics=["mrr", …]` is `--metrics mrr,…`, `columns={"n": "k"}` is
-    `--columns n=k`, and `pos_scores[3]` is `--pos-scores[3]`. Names of one word are words, too: they are arguments where
-    a message begins with them, and before `=`. A text with `hints` has arguments only before `=`.
+    `--columns n=k`, and `pos_scores[3]` is `--pos-scores[3]`. Names of one word are words, too: they are arguments
+    where a message begins with them, and before `=`. A text with `hints` has arguments only before `=`.
     """
     either = "|".join(map(re.escape, sorted(names, key=len, reverse=True))) or "(?!)"
     long = "|".join(name for name in either.split("|") if "_" in name) or "(?!)"
