@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphgauge import prediction, stats
+from graphgauge import evolution, forecasting, prediction, ranking, stats
 from graphgauge.core.errors import GraphgaugeError, InputError
 
 RNG = np.random.default_rng(5)
@@ -127,3 +127,31 @@ def test_scores_beyond_the_range_of_squares_are_no_crash() -> None:
 def test_edges_name_nodes_that_exist() -> None:
     with pytest.raises(InputError):
         prediction.by_degree([[0, 1]], -1)
+
+
+RAGGED = [1, [2]]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: prediction.evaluate(None, [0, 1]), "y_true not given"),
+        (lambda: prediction.evaluate(RAGGED, [0, 1]), "y_true: rows of different lengths"),
+        (lambda: prediction.by_degree([[0, 1]], 2.5), "n must be a whole number"),
+        (lambda: ranking.Queries.from_topk(RAGGED, [0, 1]), "indices: a list is not flat"),
+        (lambda: ranking.Queries.from_topk([[0]], [[0]], names=[]), "there are no names"),
+        (lambda: ranking.Queries.from_triples((np.eye(3), np.eye(3)), RAGGED, score="l2"), "test: rows of different"),
+        (lambda: ranking.negatives(None), "edges: are missing"),
+        (lambda: ranking.negatives(RAGGED), "edges: rows of different lengths"),
+        (lambda: ranking.evaluate_until([0.5], within={"mrr": 0.1}), "queries: found list, not a Queries"),
+        (lambda: evolution.from_events(RAGGED, [1, 2], [0, 1], embeddings=np.eye(3)), "source: rows of different"),
+        (lambda: evolution.from_events([0], [1], 0, embeddings=np.eye(3)), r"cycle: has shape \(\)"),
+        (lambda: evolution.from_events([0, 1], [1], [0, 1], embeddings=np.eye(3)), r"target: has shape \(1,\)"),
+        (lambda: evolution.from_events([0], [1], [0], embeddings=3.0), r"embeddings: have shape \(\)"),
+        (lambda: evolution.from_events([0], [1], [7], embeddings={0: np.eye(3)}), "there are none of cycle 7"),
+        (lambda: forecasting.coverage([1.0, 2.0], [0.0, 0.0, 0.0], [1.0, 2.0], level=0.9), "low: has shape"),
+    ],
+)
+def test_arguments_of_another_shape_are_refused_in_every_family(call: Any, said: str) -> None:
+    with pytest.raises(GraphgaugeError, match=said):
+        call()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.sealed import write_sealed
 
-from graphgauge import stats
+import graphgauge
+from graphgauge import ranking, stats
 from graphgauge.core.errors import InputError
 
 EIGHT = {
@@ -112,3 +116,12 @@ def test_welch_has_the_same_degrees_of_freedom_in_any_unit(scale: float) -> None
     scaled = {name: [scale * value for value in values] for name, values in scores.items()}
     plain, other = (stats.compare(each, metric="score", direction="higher").pairs[0] for each in (scores, scaled))
     assert (other.df, other.p_value) == pytest.approx((plain.df, plain.p_value), rel=1e-9)
+
+
+def test_a_side_file_without_a_name_is_refused(tmp_path: Path) -> None:
+    path = ranking.evaluate([0.5, 0.2], [[0.1], [0.3]]).save(tmp_path / "result.json")
+    content = json.loads(path.read_text())
+    content["side_files"] = [{"role": "items", "name": "", "hash": "0", "rows": 2, "axis": None}]
+    write_sealed(path, {name: value for name, value in content.items() if name != "root"})
+    with pytest.raises(InputError, match="'' is no name of a side file"):
+        graphgauge.load(path)

@@ -28,6 +28,7 @@ __all__ = [
     "text_array",
 ]
 
+_EQUAL_ROWS = "Make all rows as long as the first."
 # Characters that an array of texts may have in any case, or this many times those of the texts.
 _MOST_CHARACTERS, _MOST_PADDING = 1 << 24, 100
 
@@ -69,7 +70,17 @@ def on_device(values: Any, device: Any) -> Any:
     return sys.modules["torch"].tensor(np.ascontiguousarray(values), device=device)
 
 
-def as_numeric(value: Any, name: str, *, ragged: str = "Make all rows as long as the first.") -> AnyArray:
+def as_array(value: Any, name: str, *, ragged: str = _EQUAL_ROWS) -> AnyArray:
+    """A host array of any type; `ragged` says what to do about rows of different lengths."""
+    try:
+        return np.asarray(on_host(value, name))
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(f"rows of different lengths ({error})", where=name, fix=ragged) from None
+
+
+def as_numeric(value: Any, name: str, *, ragged: str = _EQUAL_ROWS) -> AnyArray:
     """A numeric host array, without a copy where possible. Other types are an error, not converted.
 
     `ragged` says what to do about rows of different lengths.
@@ -80,12 +91,7 @@ def as_numeric(value: Any, name: str, *, ragged: str = "Make all rows as long as
         # np.asarray would drop the mask and bring back what it hides.
         raise InputError("found a masked array", where=name, fix="Pass its data and, if the function takes one, mask=.")
     else:
-        try:
-            array = np.asarray(on_host(value, name))
-        except InputError:
-            raise
-        except ValueError as error:
-            raise InputError(f"rows of different lengths ({error})", where=name, fix=ragged) from None
+        array = as_array(value, name, ragged=ragged)
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         found = "Python objects" if array.dtype == object else f"values of type {array.dtype}"
         raise InputError(f"expected numbers, found {found}", where=name, fix="Convert it to a float or integer array.")

@@ -73,6 +73,8 @@ def opened(content: ResultFile, path: Path, *, items: bool = True) -> Evaluation
         raise InputError(f"the run failed: {content.error}", where=str(path), fix="Run it again.")
     breakdowns, per_item = {}, None
     for side in content.side_files:
+        if not Path(side.name).name:
+            raise InputError(f"{side.name!r} is no name of a side file", where=str(path), fix="Evaluate again.")
         place = path.with_name(Path(side.name).name)
         if side.role == "breakdown" and side.axis is not None:
             _require_unchanged(place, side)

@@ -13,6 +13,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric
+from graphgauge.core.errors import InputError
 from graphgauge.forecasting.evaluate import evaluate
 from graphgauge.forecasting.metrics import Percent
 
@@ -228,7 +229,11 @@ def _between(name: str, y_true: Any, low: Any, high: Any, level: float, reading:
     """A metric of intervals, as that of the two quantiles that bound them."""
     ends = [as_numeric(each, where) for each, where in ((low, "low"), (high, "high"))]
     key = f"{name}_{Percent(round(100 * level, 8))}"
-    quantiles = np.stack(np.broadcast_arrays(*ends), axis=-1)
+    try:
+        quantiles = np.stack(np.broadcast_arrays(*ends), axis=-1)
+    except ValueError:
+        what = f"has shape {ends[0].shape}, and high {ends[1].shape}"
+        raise InputError(what, where="low", fix="Give both the shape of y_true.") from None
     return _value(key, y_true, quantiles=quantiles, levels=[(1 - level) / 2, (1 + level) / 2], **reading)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from graphgauge.core.arrays import as_labels, as_numeric, require_shape
 from graphgauge.core.errors import InputError
+from graphgauge.core.options import whole_number
 from graphgauge.core.types import AnyArray, Ints
 
 
@@ -50,6 +51,7 @@ def by_homophily(edges: Any, labels: Any) -> AnyArray:
 
 def _pairs(edges: Any, n: int) -> tuple[Ints, Ints]:
     """Both ends of every edge between different nodes, each undirected edge once."""
+    whole_number("n", n, 0)
     array = as_numeric(edges, "edges")
     if array.ndim == 2 and array.shape[0] == 2 and array.shape[1] != 2:
         array = array.T

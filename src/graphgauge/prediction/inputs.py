@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graphgauge.core.arrays import as_labels, as_numeric, on_host
+from graphgauge.core.arrays import as_array, as_labels, as_numeric
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.prediction.sample import MISSING, Classes, Columns, Sample, Scores, Targets, Tasks
@@ -49,6 +49,8 @@ class Reading:
 
 def read(y_true: Any, y_pred: Any, scores: Any, rules: Rules) -> Reading:
     """The samples of these arrays, without weights and clusters."""
+    if y_true is None:
+        raise OptionError("y_true not given", fix="Pass the true labels, or targets.").about("y_true")
     given = {"y_true": y_true, "y_pred": y_pred, "scores": scores}
     arrays = {name: _column(name, values) for name, values in given.items() if values is not None}
     if len(arrays) == 1:
@@ -84,7 +86,7 @@ def read(y_true: Any, y_pred: Any, scores: Any, rules: Rules) -> Reading:
 
 def _column(name: str, values: Any) -> AnyArray:
     """Labels or numbers, (n,) or (n, columns)."""
-    if name != "scores" and np.asarray(on_host(values, name)).dtype.kind in "OUS":
+    if name != "scores" and as_array(values, name).dtype.kind in "OUS":
         return as_labels(values, name)
     array = as_numeric(values, name)
     if array.ndim not in (1, 2):

@@ -230,6 +230,8 @@ class _Asked:
 
 
 def _asked(edges: Any, known: Any, history: Any, times: Any, nodes: int | None, types: Any, directed: bool) -> _Asked:
+    if edges is None:
+        raise InputError("are missing", where="edges", fix="Pass the edges to rank, pairs or triples.")
     several = isinstance(known, list | tuple) and (not known or np.ndim(known[0]) == 2)
     others = {f"known[{index}]": each for index, each in enumerate(known if several else [known])}
     read = Edges.all_of(edges=edges, **others, history=history)

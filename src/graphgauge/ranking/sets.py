@@ -22,6 +22,7 @@ from graphgauge.core.arrays import (
     AnyArray,
     Ints,
     Mask,
+    as_array,
     as_labels,
     as_numeric,
     is_tensor,
@@ -64,7 +65,7 @@ class Numbering:
 
 def numbers_of(values: Any, names: AnyArray | None, where: str, needed: str) -> Ints:
     """Whole numbers as they are, or the places of names among all names, which may be numbers themselves."""
-    array = np.asarray(on_host(values, where))
+    array = as_array(values, where)
     if array.dtype == object and array.size and all(isinstance(each, str) for each in array.flat):
         array = array.astype(np.str_)
     if not array.size:
@@ -73,6 +74,8 @@ def numbers_of(values: Any, names: AnyArray | None, where: str, needed: str) -> 
         raise InputError(f"contains {array.flat[0].item()!r:.40}, not numbers", where=where, fix=f"Pass {needed}.")
     if names is None or (names.dtype.kind == "U" and array.dtype.kind != "U"):
         return whole_numbers(array, where)
+    if not len(names):
+        raise InputError("there are no names", where=where, fix=f"Pass {needed}.")
     order = np.argsort(names, kind="stable")
     place = order[np.minimum(np.searchsorted(names, array, sorter=order), len(names) - 1)]
     unknown = names[place] != array
@@ -192,7 +195,7 @@ def _pairs(given: Any, of: Numbering, where: str) -> Pairs:
         return _of_offsets(given, of, where)
     if isinstance(given, list) and not _is_flat(given):
         return _of_list(given, of, where)
-    return _of_array(np.asarray(on_host(given, where)), of, where)
+    return _of_array(as_array(given, where), of, where)
 
 
 def _of_sparse(given: Any, where: str) -> Pairs:
@@ -343,8 +346,8 @@ class Edges:
     def all_of(cls, **lists: Any) -> dict[str, Edges]:
         """Several lists by name, without those that are None; all of pairs, or all of triples."""
         present = {name: edges for name, edges in lists.items() if edges is not None}
-        widths = {name: np.shape(edges)[-1] if np.ndim(edges) == 2 else 0 for name, edges in present.items()}
         read = {name: cls.of(edges, name) for name, edges in present.items()}
+        widths = {name: np.shape(edges)[-1] if np.ndim(edges) == 2 else 0 for name, edges in present.items()}
         if len(set(widths.values())) > 1:
             named = ", ".join(f"{name} (n, {width})" for name, width in widths.items())
             raise InputError(f"pairs and triples are mixed: {named}", fix="Pass all with relations, or all without.")
@@ -442,7 +445,7 @@ def triples_of(given: Any, where: str, names: TripleNames | None = None) -> Edge
     if hasattr(given, "columns") and not is_tensor(given):
         columns = frame_columns(given, where, 3)
     else:
-        array = np.asarray(given) if not is_tensor(given) else as_numeric(given, where)
+        array = as_array(given, where)
         if array.ndim != 2 or array.shape[1] != 3:
             raise InputError(f"found the shape {array.shape}", where=where, fix=_TRIPLES)
         columns = list(array.T)

@@ -218,10 +218,10 @@ def _lists(indices: Any, names: Any) -> tuple[Ints, Ints]:
     needed = "names= of all items in order"
     if isinstance(indices, list) and any(np.ndim(each) for each in indices):
         parts = [numbers_of(each, names, f"indices[{number}]", needed) for number, each in enumerate(indices)]
-        flat = np.concatenate(parts) if parts else np.empty(0, np.int64)
-        size = np.array([len(part) for part in parts], np.int64)
         if any(part.ndim != 1 for part in parts):
             raise InputError("a list is not flat", where="indices", fix=_LISTS)
+        flat = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        size = np.array([len(part) for part in parts], np.int64)
     else:
         rows = numbers_of(indices, names, "indices", needed)
         if rows.ndim != 2 or not rows.shape[1]:

@@ -102,6 +102,10 @@ def evaluate_until(
     """
     one_of("ties", ties, TIES)
     alpha, seed = 1 - confidence_level(confidence), whole_number("seed", seed)
+    for name, each in {"queries": queries, "against": against}.items():
+        if not isinstance(each, Queries) and (name == "queries" or each is not None):
+            fix = "Make it by Queries.from_scores(pos_scores, neg_scores), or another constructor."
+            raise InputError(f"found {type(each).__name__}, not a Queries", where=name, fix=fix)
     most = None if max_queries is None else whole_number("max_queries", max_queries, 1)
     if against is not None and len(against) != len(queries):
         what = f"{len(queries)} queries of one model and {len(against)} of the other"
