@@ -215,7 +215,7 @@ def interval_score(y_true: Any, low: Any, high: Any, *, level: float, **reading:
 
 
 def coverage(y_true: Any, low: Any, high: Any, *, level: float, **reading: Unpack[Reading]) -> dict[str, float]:
-    """The share of truths from `low` to `high`, ends included, the nominal `level`, and by how much the share exceeds it.
+    """The share of truths from `low` to `high`, ends included, the nominal `level`, and the excess of the share over it.
 
     >>> from graphgauge.forecasting import coverage
     >>> coverage([5, 0], [1, -1], [3, 1], level=0.5)
