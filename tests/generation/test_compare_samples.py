@@ -45,6 +45,7 @@ def test_the_nearer_generator_is_found() -> None:
         alone = evaluate(real, sides["bad"], metrics=[key], draws=9)
         assert values_of(found[key])["bad"] == pytest.approx(alone[key].value)
     assert found["degree_mmd"].conclusion.startswith("good is better than bad by degree_mmd")
+    assert "effect size" not in found["degree_mmd"].conclusion  # a discrepancy has none
 
 
 def test_a_generator_that_moves_one_edge_of_its_training_graphs_is_not_called_better() -> None:
@@ -57,6 +58,7 @@ def test_a_generator_that_moves_one_edge_of_its_training_graphs_is_not_called_be
     assert any(pair.p_holm <= 0.05 for each in found for pair in each)
     assert all(pair.winner == "error" for each in found for pair in each)
     assert all(each.invalid["copies"].startswith("near-copies: 100% of the samples") for each in found)
+    assert all("can be compared: copies (near-copies: 100%" in each.conclusion for each in found)
 
 
 def test_a_copied_test_set_is_not_better() -> None:

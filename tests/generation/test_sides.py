@@ -247,6 +247,12 @@ def test_one_function_judges_both_sides() -> None:
         evaluate(SAMPLES, Samples(SAMPLES, valid=np.ones(40)), validate=lambda items: items[:, 0].any((1, 2)))
 
 
+def test_a_function_of_one_sample_is_told_that_it_gets_all() -> None:
+    graphs = [networkx.path_graph(3), networkx.path_graph(4)]
+    with pytest.raises(InputError, match=r"real: validate failed: AttributeError.*\[f\(each\) for each in samples\]"):
+        evaluate(graphs, graphs[:1], validate=networkx.is_connected)
+
+
 def test_validity_of_one_side_alone_gives_no_false_alarm() -> None:
     """A perfect generator whose valid samples repeat more often than all real ones do."""
     rng = np.random.default_rng(0)

@@ -182,6 +182,15 @@ def test_explainers_do_not_hide_each_others_masks() -> None:
     assert [one.importance.tolist() for one in after] == [one.importance.tolist() for one in before]
     assert all(one.importance.any() for one in after if len(one.importance))
 
+    def by_hand(explainer: Any) -> list[Any]:
+        return [explainer(data.x, data.edge_index, index=node) for node in range(5)]
+
+    by_hand(gnn)
+    again = ex.explain_pyg(captum, model, range(5))
+    assert [one.importance.tolist() for one in again] == [one.importance.tolist() for one in before]
+    ex.pyg_metrics(gnn, by_hand(gnn))
+    assert all(one.edge_mask.any() for one in by_hand(captum))
+
 
 def test_the_targets_to_explain_are_numbers_or_a_mask() -> None:
     torch, pyg, nn = peer("torch"), peer("torch_geometric.explain"), peer("torch_geometric.nn")

@@ -209,6 +209,7 @@ def explain_pyg(
         right = truth(target) if callable(truth) else truth
         for name, explainer in named.items():
             wanted = {"target": _labels(model, target)} if "phenomenon" in str(explainer.explanation_type) else {}
+            _forget_masks(explainer.model)  # of a run before this one
             start = perf_counter()
             said = explainer(x, edge_index, **given, **wanted)
             seconds = perf_counter() - start
@@ -259,6 +260,7 @@ def pyg_metrics(explainer: Any, explanations: Iterable[Any]) -> dict[str, Floats
     """
     metric = need("torch_geometric.explain.metric", "its metrics of explanations")
     rows = [[*metric.fidelity(explainer, each), metric.unfaithfulness(explainer, each)] for each in explanations]
+    _forget_masks(explainer.model)
     columns = np.array(rows, np.float64).reshape(-1, 3).T
     return dict(zip(("pos_fidelity", "neg_fidelity", "unfaithfulness"), columns, strict=True))
 

@@ -28,6 +28,7 @@ from graphgauge.generation.identity import codes as identity_codes
 from graphgauge.generation.molecules import Molecules
 
 CONTAINERS: dict[str, Any] = {"graphs": Graphs, "molecules": Molecules}
+_RAGGED = "Graphs are Graphs.from_objects(…), adjacency matrices Graphs.from_adjacency(…)."
 
 
 def kind_of(items: Any) -> str:
@@ -75,7 +76,11 @@ def _checked(
     if validate is not None and name != "train":
         if valid is not None:
             raise OptionError(f"validate and {name}.valid are both given", fix="Pass one of them.")
-        valid = validate(side.items)
+        try:
+            valid = validate(side.items)
+        except Exception as error:
+            fix = "It gets all samples of a side, and says of each whether it is valid: [f(each) for each in samples]."
+            raise InputError(f"validate failed: {type(error).__name__}: {error}", where=name, fix=fix) from error
     found = Samples(
         items,
         conditions=_codes(name, side.conditions, n, conditions),
@@ -104,7 +109,7 @@ def as_items(value: Any, name: str) -> Any:
     if isinstance(value, Mapping) or hasattr(value, "columns"):
         fix = "Pass its columns as statistics: Samples(statistics=table)."
         raise InputError("the rows of a table are not samples", where=name, fix=fix)
-    array = as_numeric(on_host(value, name), name, ragged="Graphs are Graphs.from_objects(…).")
+    array = as_numeric(on_host(value, name), name, ragged=_RAGGED)
     if may_be_adjacency(array):
         raise InputError(
             f"an array of shape {array.shape} whose samples are symmetric with a diagonal of 0 may be graphs or bits",
