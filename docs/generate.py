@@ -260,7 +260,7 @@ def _object(name: str, value: Any) -> str:
             for attribute, member in vars(value).items()
             if not attribute.startswith("_") and inspect.isfunction(getattr(member, "__func__", member))
         ]
-        members = "\n\n".join(f"   .. py:method:: {key}{_signature(each)}\n\n      {_rst(each)}" for key, each in own)
+        members = "\n\n".join(f"   .. py:method:: {key}{_signature(each)}" for key, each in own)
         return f".. py:class:: {name}{_signature(value)}\n\n   {_rst(value)}\n\n{members}\n"
     if not callable(value):
         return f".. py:data:: {name}\n"

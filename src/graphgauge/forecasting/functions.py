@@ -163,7 +163,8 @@ def pinball(y_true: Any, quantiles: Any, *, levels: Any, **reading: Unpack[Readi
 def ece(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[Reading]) -> float:
     """Distance of spread and error, Σ_b share_b · |RMSE_b − RMV_b|, over bins of equal number by standard deviation.
 
-    In each bin RMSE is √(mean (μ − y)²), and RMV is √(mean σ²), of Gaussians with this `mean` μ and `std` σ. It has the unit of the truth.
+    In each bin RMSE is √(mean (μ − y)²), and RMV is √(mean σ²), of Gaussians (`mean` μ, `std` σ). It has the unit of
+    the truth.
 
     >>> from graphgauge.forecasting import ece
     >>> ece([0, 0, 0, 0], [1, -1, 2, 14], [1, 1, 2, 2], bins=2)
@@ -173,7 +174,7 @@ def ece(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[R
 
 
 def ence(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[Reading]) -> float:
-    """The same distance of `mean` and `std` relative to the spread: mean over bins of |RMSE_b − RMV_b| / RMV_b, see `ece`.
+    """The distance of `ece` relative to the spread: mean over bins of |RMSE_b − RMV_b| / RMV_b (`mean`, `std`).
 
     >>> from graphgauge.forecasting import ence
     >>> ence([0, 0, 0, 0], [1, -1, 2, 14], [1, 1, 2, 2], bins=2)
@@ -215,7 +216,7 @@ def interval_score(y_true: Any, low: Any, high: Any, *, level: float, **reading:
 
 
 def coverage(y_true: Any, low: Any, high: Any, *, level: float, **reading: Unpack[Reading]) -> dict[str, float]:
-    """The share of truths from `low` to `high`, ends included, the nominal `level`, and the excess of the share over it.
+    """The share of truths from `low` to `high`, ends included, the nominal `level`, and the excess over it.
 
     >>> from graphgauge.forecasting import coverage
     >>> coverage([5, 0], [1, -1], [3, 1], level=0.5)
