@@ -74,11 +74,9 @@ def _cohesiveness(sample: Sample, level: Level, pairs: str) -> Estimate:
     selected = np.flatnonzero(edges.rank < sample.count(level)[sample.event[edges.ranking]])
     ranking, rankings = edges.ranking[selected], len(sample.owner)
     agreement = np.bincount(ranking, edges.agreement[selected], rankings)
-    if pairs == "all":
-        count = np.bincount(ranking, minlength=rankings)
-        number = count * (count - 1) / 2
-    else:
-        number = np.bincount(ranking, edges.neighbours[selected], rankings).astype(np.float64)
+    count = np.bincount(ranking, minlength=rankings)
+    adjacent = np.bincount(ranking, edges.neighbours[selected], rankings)
+    number = count * (count - 1) / 2 if pairs == "all" else adjacent
     values = np.divide(agreement, number, out=np.full(rankings, np.nan), where=number > 0)
     return sample.mean(values, _NO_TIMES, _UNIT if sample.rules.delta_t is None else (-1.0, 1.0))
 

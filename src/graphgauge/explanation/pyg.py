@@ -33,7 +33,8 @@ from graphgauge.explanation.pyg_graph import (
     usual_kind,
     values_of,
 )
-from graphgauge.explanation.pyg_model import PyGModel, checked_number, message_layers, same
+from graphgauge.explanation.pyg_layers import message_layers
+from graphgauge.explanation.pyg_model import PyGModel, checked_number, same
 
 # Of a recorded answer, which may come from another device.
 _RECORDED = 1e-3

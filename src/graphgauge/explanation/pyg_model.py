@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,8 @@ from graphgauge.core.extras import need
 from graphgauge.core.options import whole_number
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.explanation.inputs import EDGES, Subgraph
-from graphgauge.explanation.pyg_graph import BOTH_WAYS, FLOWS, Graph, Part, batch_of, feature_masks, like, target_types
+from graphgauge.explanation.pyg_graph import BOTH_WAYS, Graph, Part, batch_of, feature_masks, like, target_types
+from graphgauge.explanation.pyg_layers import Layers
 from graphgauge.io.code import own_code
 
 # Answers that differ by less are the same: sums in another order.
@@ -77,23 +77,14 @@ class PyGModel:
         self.model_output = one_of("model_output", model_output, ("logit", "probability"))
         self.masking = one_of("masking", masking, ("remove", "weight"))
         self._hops = None if num_hops is None else whole_number("num_hops", num_hops, 1)
-        self.module, layers = module, [*message_layers(module)]
-        cached = next((type(layer).__name__ for layer in layers if getattr(layer, "cached", False)), None)
-        if cached is not None:
-            what = f"{cached} keeps the graph of its first call (cached=True), so masks would have no effect"
-            fix = "Build it with cached=False and load the weights."
-            raise InputError(what, where="module", fix=fix)
-        flows = {getattr(layer, "flow", FLOWS[0]) for layer in layers} or {FLOWS[0]}
-        self._flow = flows.pop() if len(flows) == 1 else BOTH_WAYS
-        loaded = sys.modules.get("torch_geometric.nn.conv.message_passing")
-        self._multiplies = loaded is not None and any(isinstance(layer, loaded.MessagePassing) for layer in layers)
+        self.module, self._layers = module, Layers.of(module)
         parameters = [*inspect.signature(module.forward).parameters.values()]
         self._arguments = {each.name for each in parameters[2:] if each.kind is not each.VAR_KEYWORD}
-        several = isinstance(data, Iterable) and not isinstance(data, Mapping) and not hasattr(data, "stores")
-        self.data = data = batch_of(data, self.task) if several else data
-        taken = {"x", *(name.removesuffix("_dict") for name in self._arguments)} - {"edge_label_index", "batch"}
+        is_collection = isinstance(data, Iterable) and not isinstance(data, Mapping) and not hasattr(data, "stores")
+        self.data = data = batch_of(data, self.task) if is_collection else data
+        names = {"x", *(name.removesuffix("_dict") for name in self._arguments)} - {"edge_label_index", "batch"}
         device = next((parameter.device for parameter in module.parameters()), None)
-        self.graph = Graph.from_data(data, sorted({*taken, "batch"} if self.task == "graph" else taken), device)
+        self.graph = Graph.from_data(data, sorted({*names, "batch"} if self.task == "graph" else names), device)
         if not self.graph.by_node.get("x"):
             raise InputError("have no node features", where="data", fix="Give the nodes features x.")
         batch = [as_numeric(each, "batch") for each in self.graph.by_node.get("batch", {}).values()]
@@ -164,15 +155,15 @@ class PyGModel:
             return edges
         reaching = self._graph_of == (target if self.task == "graph" else -1)
         reaching[np.concatenate([*(row[edges] for row in self.graph.ends), self.ends(target)])] = True
-        found = []
+        candidates = []
         for kind, numbers in self.graph.numbers(masked).items():
             x = as_numeric(self.graph.by_node["x"][kind], "x")
             mine = np.arange(len(x)) + self.graph.starts[kind]
             used = (x.reshape(len(x), -1) != 0) & reaching[mine, np.newaxis]
             for axis, length in enumerate(numbers.shape):  # a node or feature counts if one of its entries does
                 used = used.any(axis=axis, keepdims=True) if length == 1 else used
-            found.append(numbers[used])
-        return np.concatenate(found)
+            candidates.append(numbers[used])
+        return np.concatenate(candidates)
 
     def predict(self, subgraph: Subgraph, target: Any, masks: Mask) -> AnyArray:
         """Answer for many masked copies of one graph.
@@ -198,6 +189,7 @@ class PyGModel:
         return np.concatenate(answers)
 
     def _masked(self, part: Part, subgraph: Subgraph, target: Any, masks: Mask) -> AnyArray:
+        """The answers to some masks on a part: (masks, classes)."""
         if subgraph.masked != EDGES:
             return self._ask(part, target, len(masks), features=feature_masks(self.graph, part, subgraph, masks))
         kept = np.ones((len(masks), len(part.edges)), bool)
@@ -300,25 +292,26 @@ class PyGModel:
         return self._reached[key]
 
     def _followed(self, target: Any) -> tuple[Ints, int]:
-        hops, ends = self._hops or _depth(self.module), self.ends(target)
+        """The same, of a node or a pair: as many hops as the module has layers, and more while the answer changes."""
+        hops, ends = self._hops or self._layers.depth, self.ends(target)
         if not hops:
             what = f"cannot determine what can reach the target: {self.module_name} has no layers of torch_geometric"
             fix = "Pass PyGModel num_hops=, how many edges a message travels."
             raise OptionError(what, fix=fix)
-        edges = self.graph.within(ends, hops, self._flow)
+        edges = self.graph.within(ends, hops, self._layers.flow)
         while len(edges) < len(self.everything.edges) and self._hears_from_farther(target, edges):
             if self._hops is not None:
                 what = f"edges beyond {hops} hops change the answer of {self.module_name}"
                 fix = "Increase num_hops, or leave it out."
                 raise InputError(what, where="num_hops", fix=fix)
             hops += 1
-            more = self.graph.within(ends, hops, self._flow)
+            more = self.graph.within(ends, hops, self._layers.flow)
             edges = self.everything.edges if len(more) == len(edges) else more  # from everywhere, as by a norm
         return edges, hops
 
     def _hears_from_farther(self, target: Any, edges: Ints) -> bool:
         """Whether the answer changes when messages over all other edges are stopped; degrees stay as they are."""
-        if not self._multiplies:
+        if not self._layers.maskable:
             return False
         kept = np.isin(self.everything.edges, edges)[np.newaxis]
         try:
@@ -347,8 +340,9 @@ class PyGModel:
         return self._last[1]
 
     def _cut(self, target: Any) -> Part:
+        """The smallest part, with edges followed one way or both, that is answered as the whole; else everything."""
         (edges, hops), ends = self._reach(target), self.ends(target)
-        for flow in dict.fromkeys((self._flow, BOTH_WAYS)):
+        for flow in dict.fromkeys((self._layers.flow, BOTH_WAYS)):
             part = self.graph.part(np.union1d(self.graph.within(ends, hops + 1, flow), edges), ends)
             if same(self._ask(part, target)[0], self.whole_answer(target)):
                 return part
@@ -374,12 +368,12 @@ class PyGModel:
         dict
             Tensors, or dictionaries of them in a heterogeneous graph.
         """
-        found = {}
-        for name, by in inputs.items():
+        arguments = {}
+        for name, by_type in inputs.items():
             argument = f"{name}_dict" if f"{name}_dict" in self._arguments else name
             if argument in self._arguments:
-                found[argument] = by.get(None, by)
-        return found
+                arguments[argument] = by_type.get(None, by_type)
+        return arguments
 
     def _ask(self, part: Part, target: Any, copies: int = 1, kept: Mask | None = None, **how: Any) -> AnyArray:
         """The answers about the target in copies of a part: (copies, classes)."""
@@ -406,18 +400,18 @@ class PyGModel:
             inputs["x"][kind] = (x.reshape(copies, len(x) // copies, -1) * like(mask, x)).reshape(x.shape)
         if self.task != "graph":
             del inputs["batch"]
-        given = self.named(inputs)
+        arguments = self.named(inputs)
         expected = copies * (graph.nodes[self.types[0]] if self.task == "node" else 1)
         if self.task == "edge":
             counts = [graph.nodes[kind] for kind in self.types]
             ends = [row + count * np.arange(copies) for row, count in zip(rows, counts, strict=True)]
-            given["edge_label_index"] = like(np.stack(ends), next(iter(edge_index.values())))
+            arguments["edge_label_index"] = like(np.stack(ends), next(iter(edge_index.values())))
         weights = graph.by_type(kept) if weighted and kept is not None else None
         with self._evaluating(edge_index, weights):
-            answer = self.module(inputs["x"].get(None, inputs["x"]), edge_index.get(None, edge_index), **given)
+            answer = self.module(inputs["x"].get(None, inputs["x"]), edge_index.get(None, edge_index), **arguments)
         if not is_tensor(answer) or answer.dim() == 0 or len(answer) != expected:
-            found = tuple(answer.shape) if is_tensor(answer) else type(answer).__name__
-            what = f"{found} for {expected} {self.task if self.task != 'edge' else 'pair'}s"
+            shape = tuple(answer.shape) if is_tensor(answer) else type(answer).__name__
+            what = f"{shape} for {expected} {self.task if self.task != 'edge' else 'pair'}s"
             fix = 'There is one answer per node, or per pair with task="edge", or per graph with task="graph".'
             raise InputError(what, where="answers of the module", fix=fix)
         answers = as_numeric(answer, "answers of the module")
@@ -427,50 +421,19 @@ class PyGModel:
     def _evaluating(self, edge_index: dict[Any, Any], weights: dict[Any, Mask] | None) -> Iterator[None]:
         """The module in evaluation mode, without gradients, its messages multiplied by weights."""
         torch = need("torch", "asking a PyTorch Geometric module")
-        training, tools = self.module.training, None
-        if weights is not None:
-            tools = need("torch_geometric.explain.algorithm.utils", "multiplying messages by masks")
-            if not self._multiplies:
-                what = f"{self.module_name} has no torch_geometric layers, whose messages can be multiplied"
-                fix = 'Use masking="remove".'
-                raise InputError(what, where="module", fix=fix)
-            masks = {kind: like(mask.reshape(-1), edge_index[kind]).float() for kind, mask in weights.items()}
-            set_masks = tools.set_masks if None in masks else tools.set_hetero_masks
-            # Unless told otherwise, both take the masks for logits.
-            set_masks(self.module, masks.get(None, masks), edge_index.get(None, edge_index), apply_sigmoid=False)
-        self.module.eval()
-        try:
-            with torch.no_grad(), own_code(f"module {self.module_name}.forward"):
-                yield
-        finally:
-            self.module.train(training)
-            if tools is not None:
-                tools.clear_masks(self.module)
-
-
-def message_layers(module: Any) -> Iterator[Any]:
-    """The layers of a module that pass messages."""
-    modules = getattr(module, "modules", None)
-    yield from (layer for layer in (modules() if callable(modules) else ()) if _passes_messages(layer))
+        training = self.module.training
+        with nullcontext() if weights is None else self._layers.multiplied(edge_index, weights):
+            self.module.eval()
+            try:
+                with torch.no_grad(), own_code(f"module {self.module_name}.forward"):
+                    yield
+            finally:
+                self.module.train(training)
 
 
 def same(one: AnyArray, other: AnyArray, tolerance: float = _SAME) -> bool:
     """Whether two answers differ by no more than sums in another order do."""
     return bool(one.shape == other.shape and np.allclose(one, other, rtol=tolerance, atol=tolerance / 10))
-
-
-def _passes_messages(layer: Any) -> bool:
-    return callable(getattr(layer, "propagate", None)) and callable(getattr(layer, "message", None))
-
-
-def _depth(module: Any) -> int:
-    """The number of message-passing layers one after the other; those of different edge types are side by side."""
-    if _passes_messages(module):
-        return 1
-    children = getattr(module, "named_children", None)
-    named = [*children()] if callable(children) else []
-    by_type = bool(named) and all(len(name.strip("<>").split("__")) >= 3 for name, _ in named)
-    return (max if by_type else sum)([0, *(_depth(child) for _, child in named)])
 
 
 def checked_number(value: Any, count: int, what: str) -> int:

@@ -116,7 +116,7 @@ def mase(y_true: Any, y_pred: Any, *, history: Any, season: int = 1, **reading: 
 
 
 def nll(y_true: Any, mean: Any, std: Any, **reading: Unpack[Reading]) -> float:
-    """Mean negative log-likelihood of Gaussians (`mean` μ, `std` σ), mean (ln(2πσ²) + ((y − μ)/σ)²) / 2.
+    """Mean negative log-likelihood of Gaussian forecasts, mean (ln(2πσ²) + ((y − μ)/σ)²) / 2, of `mean` μ and `std` σ.
 
     >>> from graphgauge.forecasting import nll
     >>> round(nll([0.0], [0.0], [1.0]), 4)
@@ -163,8 +163,7 @@ def pinball(y_true: Any, quantiles: Any, *, levels: Any, **reading: Unpack[Readi
 def ece(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[Reading]) -> float:
     """Distance of spread and error, Σ_b share_b · |RMSE_b − RMV_b|, over bins of equal number by standard deviation.
 
-    In each bin RMSE is √(mean (μ − y)²), and RMV is √(mean σ²), of Gaussians (`mean` μ, `std` σ). It has the unit of
-    the truth.
+    In each bin RMSE is √(mean (μ − y)²) of `mean` μ, and RMV is √(mean σ²) of `std` σ. It has the unit of the truth.
 
     >>> from graphgauge.forecasting import ece
     >>> ece([0, 0, 0, 0], [1, -1, 2, 14], [1, 1, 2, 2], bins=2)
@@ -174,7 +173,7 @@ def ece(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[R
 
 
 def ence(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[Reading]) -> float:
-    """The distance of `ece` relative to the spread: mean over bins of |RMSE_b − RMV_b| / RMV_b (`mean`, `std`).
+    """The distance of `mean` and truth relative to `std`: the mean over bins of |RMSE_b − RMV_b| / RMV_b, see `ece`.
 
     >>> from graphgauge.forecasting import ence
     >>> ence([0, 0, 0, 0], [1, -1, 2, 14], [1, 1, 2, 2], bins=2)
@@ -184,7 +183,7 @@ def ence(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[
 
 
 def calibration_error(y_true: Any, mean: Any, std: Any, **reading: Unpack[Reading]) -> float:
-    """Mean over p = 0.01 … 0.99 of |p − share of truths up to the quantile p of Gaussians (`mean`, `std`)|.
+    """Mean over p = 0.01 … 0.99 of |p − share of truths at or below the quantile p| of Gaussians `mean`, `std`.
 
     >>> from graphgauge.forecasting import calibration_error
     >>> round(calibration_error([0], [0], [1]), 4)
@@ -194,7 +193,9 @@ def calibration_error(y_true: Any, mean: Any, std: Any, **reading: Unpack[Readin
 
 
 def miscalibration_area(y_true: Any, mean: Any, std: Any, **reading: Unpack[Reading]) -> float:
-    """Area between the diagonal and the share of truths up to each quantile p of Gaussians (`mean`, `std`).
+    """Area between the diagonal and the reliability curve: for each p the share of truths up to the quantile p.
+
+    Quantiles are those of Gaussians with this `mean` and `std`; p is 0.01 … 0.99.
 
     >>> from graphgauge.forecasting import miscalibration_area
     >>> round(miscalibration_area([0], [0], [1]), 4)
@@ -216,7 +217,7 @@ def interval_score(y_true: Any, low: Any, high: Any, *, level: float, **reading:
 
 
 def coverage(y_true: Any, low: Any, high: Any, *, level: float, **reading: Unpack[Reading]) -> dict[str, float]:
-    """The share of truths from `low` to `high`, ends included, the nominal `level`, and the excess over it.
+    """The share of truths with `low` ≤ y ≤ `high`, the nominal `level`, and by how much the share exceeds it.
 
     >>> from graphgauge.forecasting import coverage
     >>> coverage([5, 0], [1, -1], [3, 1], level=0.5)

@@ -45,6 +45,6 @@ def by_group(axis: str, labels: AnyArray, samples: Mapping[str, Sample], broken:
     """Of each label of the items, every metric."""
     names, place = np.unique(labels, return_inverse=True)
     if not len(names):
-        return Grid({axis: names, "n": np.zeros(0, np.int64)})
+        return Grid({axis: column([]), "n": column([])})
     parts = {name: each.by_group(place, len(names)) for name, each in samples.items()}
     return broken(axis, column(names.tolist()), np.bincount(place, minlength=len(names)), parts)

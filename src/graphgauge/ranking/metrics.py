@@ -200,7 +200,8 @@ def _adjusted(
         return 1 - ranks.mean(worst) / loss.facts["denominator"], 1.0
 
     assert loss.influence is not None
-    facts = {**loss.facts, "ends": ends, "at_ends": at_ends, "slope": lambda: slope, "under": "expected", **facts}
+    common = {"ends": ends, "at_ends": at_ends, "slope": lambda: slope, "under": "expected"}
+    facts = {**loss.facts, **common, **facts}
     reason = reason if ranks.n.any() else "no queries"
     return Estimate(1 - loss.value, ranks.n, -loss.influence, reason=reason, facts=facts)
 
