@@ -88,8 +88,8 @@ def all_bins(table: Table, bins: int, whole: Sample | None) -> list[Bins]:
     cells = []
     for side, group in sides:
         sums = np.stack([side.series(name)[:, group] for name in _TERMS])
-        there = np.flatnonzero(sums[-1])
-        cells.append(StdCells(side.at[there], sums[:, there]))
+        places = np.flatnonzero(sums[-1])
+        cells.append(StdCells(side.at[places], sums[:, places]))
     on_edge = [_straddling(each, bins) for each in cells]
     if whole is None:
         return [

@@ -154,6 +154,7 @@ def _joined(rows: Any, n: int) -> tuple[AnyArray, Ints]:
 
 
 def _checked_mask(mask: Any, neg: Any) -> Any:
+    """The mask as booleans in the shape of the negatives, on their device if both are there."""
     array = mask if is_cuda(mask) and is_cuda(neg) else as_numeric(mask, "mask")
     if str(array.dtype).removeprefix("torch.") != "bool":
         raise InputError(f"expected booleans, found {array.dtype}", where="mask", fix="True marks a valid negative.")
@@ -194,13 +195,12 @@ class ScoreQueries(Queries):
     def count_rows(self, rows: Rows) -> tuple[Counts, Mask | None]:
         part = self._part(rows)
         pos = as_numeric(part.pos, "pos_scores")
-        counts = row_counts(pos, part.neg, part.offsets, part.mask)
+        greater, equal, missing, lowest, negatives = row_counts(pos, part.neg, part.offsets, part.mask)
         forget(part.neg)
         forget(part.pos)
         unscored = pos != pos
-        if self.nan == "raise" and (unscored.any() or counts.missing.any()):
+        if self.nan == "raise" and (unscored.any() or missing.any()):
             self._refuse_nan()
-        greater, equal, missing, lowest, negatives = counts
         if not (missing.any() or unscored.any() or lowest.any()):
             width = np.int64(self.neg.shape[1] + 1) if self.neg.ndim == 2 and self.mask is None else negatives + 1
             return Counts.from_ranks(greater, equal, width, negatives=self.negatives), None
@@ -211,28 +211,33 @@ class ScoreQueries(Queries):
         # Without any negative left, a positive would rank first with any score.
         emptied = (missing > 0) & (missing == negatives) & ~unscored
         kept = ~(unscored | emptied)
-        total = 0 if excluded else int(lowest[kept].sum(dtype=np.int64))
-        met = Met(int(unscored.sum()), int(emptied.sum()), lowest=total, excluded=excluded)
-        met += Met(missing=int(missing[kept].sum(dtype=np.int64)))
+        met = Met(
+            unscored=int(unscored.sum()),
+            emptied=int(emptied.sum()),
+            missing=int(missing[kept].sum(dtype=np.int64)),
+            lowest=0 if excluded else int(lowest[kept].sum(dtype=np.int64)),
+            excluded=excluded,
+        )
         candidates = negatives.astype(np.int64) - missing + 1
-        found = Counts.from_ranks(greater[kept], equal[kept], candidates[kept], met=met, negatives=self.negatives)
-        return found, None if kept.all() else kept
+        counts = Counts.from_ranks(greater[kept], equal[kept], candidates[kept], met=met, negatives=self.negatives)
+        return counts, None if kept.all() else kept
 
     def pool(self) -> Pooled:
         """All scores together, without those that counting leaves out."""
         counts, kept = self.count_rows(slice(0, self.n))  # refuses NaN, if so asked
         pos, neg = as_numeric(self.pos, "pos_scores"), as_numeric(self.neg, "neg_scores")
-        left = np.ones(self.n, bool) if kept is None else kept
-        owned = left[:, None] if self.offsets is None else np.repeat(left, np.diff(self.offsets))
-        use = owned if self.mask is None else owned & as_numeric(self.mask, "mask")
+        queries = np.ones(self.n, bool) if kept is None else kept
+        use = queries[:, None] if self.offsets is None else np.repeat(queries, np.diff(self.offsets))
+        if self.mask is not None:
+            use = use & as_numeric(self.mask, "mask")
         if counts.met.omitted:
             use = use & ~np.isnan(neg)
         if counts.met.excluded:
             use = use & ~np.isneginf(neg)
         flat = neg.reshape(-1) if use.all() else neg[np.broadcast_to(use, neg.shape)]
-        cluster = None if self.labels.cluster is None else self.labels.cluster[left]
+        cluster = None if self.labels.cluster is None else self.labels.cluster[queries]
         offsets = np.concatenate([[0], np.cumsum(counts.candidates - 1, dtype=np.int64)])
-        return Pooled(pos[left], flat, offsets, cluster, "queries" if cluster is None else "clusters")
+        return Pooled(pos[queries], flat, offsets, cluster, "queries" if cluster is None else "clusters")
 
     def _part(self, rows: Rows) -> ScoreQueries:
         """The scores of some queries, as views where the rows follow each other."""
@@ -303,6 +308,7 @@ class PoolQueries(Queries):
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, AnyArray], minus_inf: str, nan: str) -> PoolQueries:
+        """What `to_arrays` returned, counted with these rules."""
         labels = Labels.from_arrays(arrays, len(arrays["pos"]))
         return PoolQueries(arrays["pos"], arrays["neg"], labels, minus_inf, nan)
 
@@ -318,8 +324,8 @@ class PoolQueries(Queries):
         if self.nan == "raise":
             refuse_nan(self.neg, "neg_scores", fix=FIX_NAN)
         missing, lowest = np.isnan(self.neg), np.isneginf(self.neg)
-        met, exclude = Met(missing=int(missing.sum())), self.minus_inf == "exclude"
-        met += Met(**{"excluded" if exclude else "lowest": int(lowest.sum())})
+        exclude = self.minus_inf == "exclude"
+        met = Met(missing=int(missing.sum()), **{"excluded" if exclude else "lowest": int(lowest.sum())})
         left_out = missing | (lowest & exclude)
         return self.neg[~left_out] if left_out.any() else self.neg, met
 
@@ -336,8 +342,8 @@ class PoolQueries(Queries):
         at = levels(pos, neg)
         rising = at.values[::-1]
         place = len(rising) - 1 - np.searchsorted(rising, exact(pos, rising.dtype))
-        found = Counts.from_ranks(at.greater[place], at.equal[place], len(neg) + 1, met=met, negatives=POOL)
-        return found, None if kept.all() else kept
+        counts = Counts.from_ranks(at.greater[place], at.equal[place], len(neg) + 1, met=met, negatives=POOL)
+        return counts, None if kept.all() else kept
 
     def pool(self) -> Pooled:
         """The scores of positives and negatives that count."""
@@ -409,6 +415,7 @@ class AskedQueries(Queries):
         return asked.count_rows(slice(0, len(pos)))
 
     def _scores(self, row: int) -> tuple[AnyArray, AnyArray]:
+        """The score of a query's right answer (), and those of the wrong ones (k,)."""
         try:
             pair = self._ask(row)
         except (Exception, SystemExit) as error:

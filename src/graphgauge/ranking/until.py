@@ -197,16 +197,16 @@ def _group_codes(labels: Labels, axis: str, option: str) -> Ints:
 
 def _drawn_weights(labels: Labels, queries: int, average: str) -> Floats:
     """How much each query counts in the mean that is asked for."""
-    own = np.ones(queries) if labels.weights is None else labels.weights
+    weights = np.ones(queries) if labels.weights is None else labels.weights
     # By a power of two, so that nothing is rounded.
-    own = np.ldexp(own, -int(np.frexp(own.max())[1]) + 1)
+    weights = np.ldexp(weights, -int(np.frexp(weights.max())[1]) + 1)
     if average == "micro":
-        return own
+        return weights
     if average.endswith(_DIFFERENCE):
         raise OptionError(f"average {average!r:.60} reads like a difference of two models", fix="Rename the group.")
     code = _group_codes(labels, average, "average")
-    total = np.bincount(code, own)
-    return np.asarray(own * own.sum() / (len(total) * total[code]))
+    total = np.bincount(code, weights)
+    return np.asarray(weights * weights.sum() / (len(total) * total[code]))
 
 
 def _assists(assist: Any, labels: Labels, rows: Ints, queries: int, metrics: Sequence[str]) -> dict[str, Assist]:
@@ -230,12 +230,12 @@ def _proxy(given: Any, metric: str, ids: Any, rows: Ints, queries: int) -> Float
         return proxy[rows]
     order = np.argsort(ids, kind="stable")
     place = order[np.minimum(np.searchsorted(ids, items.ids, sorter=order), len(ids) - 1)]
-    there = ids[place] == items.ids
-    if not there.any():
+    is_read = ids[place] == items.ids
+    if not is_read.any():
         what = "none of its queries is among those to be read"
         raise InputError(what, where="assist", fix="Give both the same ids.")
     values = np.full(len(ids), np.nan)
-    values[place[there]] = items[metric][there]
+    values[place[is_read]] = items[metric][is_read]
     return values
 
 
@@ -294,15 +294,15 @@ class _Finished:
             interval = Interval(value, value, self.confidence, "everything was read", "this test set")
         else:
             value, interval = self._known(each)
-        found = replace(base, key=each.key, value=value, interval=interval, no_interval=None, references=())
-        found = replace(found, interpretation=self._progress(each))
+        facts = {"value": value, "interval": interval, "no_interval": None, "interpretation": self._progress(each)}
+        result = replace(base, key=each.key, references=(), **facts)
         if each.paired:
             params = {**base.params, "difference": "first − second"}
-            own = {"n": self.reading.read, "unit": "query", "bounds": (-1.0, 1.0), "warnings": (), "reason": None}
-            return replace(found, params=params, conventions={"ties": self.reading.ties}, **own)
+            facts = {"n": self.reading.read, "unit": "query", "bounds": (-1.0, 1.0), "warnings": (), "reason": None}
+            return replace(result, params=params, conventions={"ties": self.reading.ties}, **facts)
         if self.average != "micro":
-            return replace(found, params={**base.params, "macro": self.average})
-        return replace(found, references=tuple(replace(each, note="of the queries read") for each in base.references))
+            return replace(result, params={**base.params, "macro": self.average})
+        return replace(result, references=tuple(replace(each, note="of the queries read") for each in base.references))
 
     def _known(self, each: Followed) -> tuple[float, Interval]:
         """The value, in the middle of an interval that is as narrow as was asked for, and the interval."""

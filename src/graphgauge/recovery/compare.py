@@ -116,8 +116,8 @@ class Layer:
         """Edges from a node to itself."""
         if self.edges is None:
             return int(np.count_nonzero(cut.above(np.diagonal(self.weights))))
-        own = self.edges.cells % (self.d + 1) == 0
-        return int(np.count_nonzero(cut.above(self.edges.weights[own])))
+        loops = self.edges.cells % (self.d + 1) == 0
+        return int(np.count_nonzero(cut.above(self.edges.weights[loops])))
 
     def cells(self, cut: Cut) -> Ints:
         """The arrows as cells source·d + target, in order."""
@@ -154,8 +154,8 @@ class Layer:
     def facts(self) -> dict[str, bool]:
         """Whether there are edges at all, and weights that are missing, negative, or other than 0 and 1."""
         if self.edges is None:
-            found = self.bits(NOT_ZERO)[1] if self.d else 0
-            return {name: bool(found & bit) for name, bit in _FACTS.items()}
+            bits = self.bits(NOT_ZERO)[1] if self.d else 0
+            return {name: bool(bits & bit) for name, bit in _FACTS.items()}
         weights = self.listed.weights
         signs = weights != 0, np.isnan(weights), weights < 0, (weights != 0) & (weights != 1)
         return {name: bool(each.any()) for name, each in zip(_FACTS, signs, strict=True)}
@@ -258,8 +258,8 @@ class Pair:
 
     def allowed(self, cells: Ints, lag: int) -> Mask:
         """Which of these cells count."""
-        held = np.ones(len(cells), np.bool_) if self.sources is None else self.sources[cells // max(self.d, 1)]
-        return held & ~is_among(self.missing[lag], cells) if self.missing else held
+        allowed = np.ones(len(cells), np.bool_) if self.sources is None else self.sources[cells // max(self.d, 1)]
+        return allowed & ~is_among(self.missing[lag], cells) if self.missing else allowed
 
     def units(self, lag: int) -> tuple[int, int]:
         """How many pairs count with both cells, and how many cells count alone."""
@@ -283,19 +283,20 @@ class Pair:
         sides = self.truth[lag].pairs(NOT_ZERO), self.prediction[lag].pairs(self.cut)
         keys = sorted_unique(np.append(sides[0][0], sides[1][0]))
         kinds = np.full((2, len(keys)), int(Kind.NONE))
-        for row, (own, each) in zip(kinds, sides, strict=True):
-            row[np.searchsorted(keys, own)] = each
+        for row, (side_keys, side_kinds) in zip(kinds, sides, strict=True):
+            row[np.searchsorted(keys, side_keys)] = side_kinds
         if self.is_whole:
             return keys, kinds
-        there, back = self.ways(keys, lag)
-        kinds = np.where(there, np.where(back, kinds, _FORWARD[kinds]), np.where(back, _BACKWARD[kinds], Kind.NONE))
-        held = kinds.any(0)
-        return keys[held], kinds[:, held]
+        forward, backward = self.ways(keys, lag)
+        from_source = np.where(backward, kinds, _FORWARD[kinds])
+        kinds = np.where(forward, from_source, np.where(backward, _BACKWARD[kinds], Kind.NONE))
+        is_edge = kinds.any(0)
+        return keys[is_edge], kinds[:, is_edge]
 
     def ways(self, keys: Ints, lag: int) -> tuple[Mask, Mask]:
         """Whether the cells i → j and j → i count."""
-        there = self.allowed(keys, lag)
-        return there, there if self.truth[lag].late else self.allowed(mirrored(keys, self.d), lag)
+        forward = self.allowed(keys, lag)
+        return forward, forward if self.truth[lag].late else self.allowed(mirrored(keys, self.d), lag)
 
     @property
     def loops(self) -> tuple[int, int]:
@@ -318,15 +319,16 @@ class Pair:
         pairs, cells = self.units(lag)
         if truth.late:
             return np.stack([np.zeros((KINDS, KINDS), np.int64), _table(kinds, cells)])
-        there, back = self.ways(keys, lag)
+        forward, backward = self.ways(keys, lag)
+        is_pair = forward & backward
         # A single cell is seen from its source.
-        alone = np.where(there, kinds, MIRRORED[kinds])[:, ~(there & back)]
-        return np.stack([_table(kinds[:, there & back], pairs), _table(alone, cells)])
+        single = np.where(forward, kinds, MIRRORED[kinds])[:, ~is_pair]
+        return np.stack([_table(kinds[:, is_pair], pairs), _table(single, cells)])
 
     def _plain_tables(self, truth: Layer, prediction: Layer) -> AnyArray:
         """The same for two matrices whose cells all count, by bits."""
-        true, found = truth.bits(NOT_ZERO)[0], prediction.bits(self.cut)[0]
-        states = _core.pair_states(true, found, self.d, threads_for(true.size * 64))[0][:16]
+        true, predicted = truth.bits(NOT_ZERO)[0], prediction.bits(self.cut)[0]
+        states = _core.pair_states(true, predicted, self.d, threads_for(true.size * 64))[0][:16]
         states[0] = self.d * (self.d - 1) // 2 - states[1:].sum()
         tables = np.zeros((2, KINDS, KINDS), np.int64)
         np.add.at(tables[0], _STATE_KINDS, states)
@@ -335,6 +337,7 @@ class Pair:
     # ---- other pairs
 
     def at(self, threshold: float) -> Pair:
+        """The same graphs, with the prediction cut at another threshold."""
         return replace(self, cut=self.cut._replace(threshold=threshold))
 
     def right_both_ways(self) -> tuple[int, int]:
@@ -345,9 +348,9 @@ class Pair:
         pairs = np.stack([self.tables[0, 0], self.tables[0, 0][:, MIRRORED]])
         right: Ints = Counts(np.stack([pairs, 0 * pairs], axis=1))["tp"]
         for lag in self.lags[1:]:
-            true, found = self.arrows(0, lag), self.arrows(1, lag)
-            found = found[found % (self.d + 1) != 0]
-            right += [int(is_among(true, cells).sum()) for cells in (found, mirrored(found, self.d))]
+            true, predicted = self.arrows(0, lag), self.arrows(1, lag)
+            predicted = predicted[predicted % (self.d + 1) != 0]
+            right += [int(is_among(true, cells).sum()) for cells in (predicted, mirrored(predicted, self.d))]
         return int(right[0]), int(right[1])
 
     def summary(self) -> Pair:
@@ -355,23 +358,24 @@ class Pair:
 
         An edge without direction is one of the summary where no lag has an arrow between its nodes.
         """
-        found = np.fmax.reduce([self.cut.scores(layer.weights) for layer in self.prediction])
+        scores = np.fmax.reduce([self.cut.scores(layer.weights) for layer in self.prediction])
         sides = (
             self._summary(0, self._filled([self.arrows(0, lag) for lag in self.lags]), 0),
-            self._summary(1, found, self.cut.threshold),
+            self._summary(1, scores, self.cut.threshold),
         )
         missing = ~self._filled([np.setdiff1d(np.arange(self.d**2), cells) for cells in self.missing])
         omitted = (np.flatnonzero(missing & ~np.eye(self.d, dtype=bool)),) if self.missing else ()
         return replace(self, truth=sides[:1], prediction=sides[1:], cut=Cut(self.cut.threshold), missing=omitted)
 
     def _summary(self, side: int, weights: AnyArray, threshold: float) -> Layer:
+        """One side of the summary, with arrows where the weights (d, d) exceed the threshold."""
         layers = (self.truth, self.prediction)[side]
         ranks = [self.cut.scores(layer.weights) if layer.scores is None else layer.scores for layer in layers]
         scores = np.fmax.reduce(ranks) if any(layer.scores is not None for layer in layers) else None
-        both = [self.edges(lag) for lag in self.lags]
-        opened = self._filled([keys[kinds[side] >= Kind.LINE] for keys, kinds in both])
+        edges = [self.edges(lag) for lag in self.lags]
+        undirected = self._filled([keys[kinds[side] >= Kind.LINE] for keys, kinds in edges])
         arrows = weights > threshold
-        lines = np.triu(opened | opened.T, 1) & ~(arrows | arrows.T)
+        lines = np.triu(undirected | undirected.T, 1) & ~(arrows | arrows.T)
         if not lines.any():
             return Layer(self.d, weights, scores=scores)
         cells = np.flatnonzero(lines | (weights != 0))
@@ -381,9 +385,9 @@ class Pair:
 
     def _filled(self, cells: list[Ints]) -> Mask:
         """A matrix that is true in the cells."""
-        held = np.zeros(self.d * self.d, np.bool_)
-        held[np.concatenate([np.empty(0, np.int64), *cells])] = True
-        return held.reshape(self.d, self.d)
+        matrix = np.zeros(self.d * self.d, np.bool_)
+        matrix[np.concatenate([np.empty(0, np.int64), *cells])] = True
+        return matrix.reshape(self.d, self.d)
 
 
 def _table(kinds: AnyArray, units: int) -> AnyArray:
