@@ -292,8 +292,7 @@ def _numbered(evaluations: Sequence[Any], **labels: Any) -> list[Run]:
     taken = Counter[tuple[str, str, str]]()
     for evaluation in evaluations:
         run = run_of(evaluation, **labels)
-        stated = evaluation.run.seed if isinstance(evaluation, Evaluation) else evaluation.run.get("seed")
-        if stated is None and "seed" not in labels:
+        if evaluation.run.seed is None and "seed" not in labels:
             key = run.method, run.dataset, run.family
             run = run_of(evaluation, **{**labels, "seed": taken[key]})
             taken[key] += 1

@@ -11,7 +11,6 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.gate import GateOutcome
 from graphgauge.core.number import Number, percent
 from graphgauge.stats import truth
@@ -202,7 +201,7 @@ def _side(source: Any, name: str) -> list[Run]:
     parts = list(source) if isinstance(source, list | tuple) else [source]
     if all(map(is_evaluation, parts)):
         runs = [run_of(part, method=name) for part in parts]
-        seeds = [part.run.seed if isinstance(part, Evaluation) else part.run.get("seed") for part in parts]
+        seeds = [part.run.seed for part in parts]
         return [
             replace(run, seed=i) if seed is None else run for i, (run, seed) in enumerate(zip(runs, seeds, strict=True))
         ]
