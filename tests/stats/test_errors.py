@@ -179,7 +179,9 @@ def _graph(nodes, edges, seed):
     """Different pairs, each of two different nodes; a cycle makes every node occur."""
     random = np.random.default_rng(seed)
     drawn = np.sort(random.integers(0, nodes, (edges, 2)))
-    every = np.vstack([drawn[drawn[:, 0] < drawn[:, 1]], np.sort(np.c_[np.arange(nodes), np.roll(np.arange(nodes), 1)])])
+    every = np.vstack(
+        [drawn[drawn[:, 0] < drawn[:, 1]], np.sort(np.c_[np.arange(nodes), np.roll(np.arange(nodes), 1)])]
+    )
     return np.unique(every, axis=0)
 
 
@@ -240,7 +242,7 @@ def test_the_spread_by_its_definition(seed):
 
 
 def test_the_macro_error_borrows_from_the_pooled_variance():
-    """Each variance s² is averaged with the pooled one, which counts four degrees of freedom; df are Satterthwaite's."""
+    """Each variance is averaged with the pooled one, which counts four degrees of freedom; df are Satterthwaite's."""
     sizes = np.array([2, 5, 9, 1])
     group, free = np.repeat(np.arange(4), sizes), np.maximum(sizes - 1, 0)
     x = np.random.default_rng(9).normal(size=sizes.sum())
