@@ -232,7 +232,7 @@ def _suggestion(table: Table, numeric: Sequence[str]) -> str:
         names = [*roles.values(), *labels]
         if len(labels) == 2 and "dataset" in roles:
             continue
-        if len(set(zip(*map(table.column, names), strict=True))) == len(table.rows):
+        if len(set(zip(*(map(str, table.column(name)) for name in names), strict=True))) == len(table.rows):
             free = ["seed"] if len(labels) == 1 else ["dataset", "seed"]
             roles |= dict(zip(free, labels, strict=False))
             break
