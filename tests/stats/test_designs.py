@@ -212,6 +212,7 @@ def test_dictionaries_of_scores():
         ({"a": {"acc": 0.5, "loss": 1.0}}, r"the scores of a are by metric \(acc\)"),
         ({"a": object()}, "the scores of a are object"),
         (3, "cannot read runs from int"),
+        ([{"a": [0.5, 0.6]}, {"b": [0.7]}], 'has no column "method", but a, b'),
     ):
         with pytest.raises(InputError, match=said):
             stats.read_runs(wrong)

@@ -29,7 +29,8 @@ def test_runs_without_common_seeds_by_welch(direction):
     runs = [[evaluated("m", [x, x + 0.1], seed=None) for x in side] for side in (new, old)]
     again = stats.gate(*runs, metric="mrr", margin=0.01)
     assert (again.test, again.n) == ("Welch's t", 6)
-    assert not stats.compare([{"a": old}, {"b": new}], metric="s", direction=direction).design.paired
+    apart = stats.Runs([*stats.read_runs({"a": old}), *stats.read_runs({"b": new})])
+    assert not stats.compare(apart, metric="s", direction=direction).design.paired
     assert not stats.compare({"a": runs[0], "b": runs[1]}, metric="mrr").design.paired
 
 
