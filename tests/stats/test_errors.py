@@ -193,14 +193,14 @@ def test_dyads_by_the_double_sum(nodes, edges):
     assert (error, df) == pytest.approx(_dyadic(ends, x), rel=1e-9)
 
 
-@pytest.mark.parametrize("edges", [300, 3000])
-def test_dyads_of_many_nodes_are_close_to_the_double_sum(edges):
-    ends = np.vstack([_graph(300, edges, 3), [[0, node] for node in range(300, 380)]])
-    x = np.random.default_rng(2).normal(size=380)[ends].sum(axis=1)
+@pytest.mark.parametrize(("nodes", "edges"), [(257, 100), (300, 2000)])
+def test_dyads_of_many_nodes_are_close_to_the_double_sum(nodes, edges):
+    ends = _graph(nodes, edges, 3)
+    x = np.random.default_rng(2).normal(size=nodes)[ends].sum(axis=1)
     error, df = Dyads(ends).error(x)
     wanted = _dyadic(ends, x)
     assert error == pytest.approx(wanted[0], rel=0.01)
-    assert df == pytest.approx(wanted[1], rel=0.05)
+    assert df == pytest.approx(wanted[1], rel=0.03)
 
 
 def test_dyads_that_share_no_node_and_those_that_share_one():
