@@ -12,6 +12,7 @@ from scipy import stats as scipy_stats
 
 from graphgauge import stats
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.evaluation import Evaluation
 from graphgauge.stats import effects, runs, text, truth
 from graphgauge.stats.panel import panel_of
 from graphgauge.stats.runs import Run, Score
@@ -285,3 +286,23 @@ def test_the_bootstrap_is_within_strata_and_wide_enough():
 )
 def test_numbers_and_names_in_sentences(found, said):
     assert found == said
+
+
+@pytest.mark.parametrize(("std", "n", "taken"), [(0.0, 1, True), (-0.1, 3, False), (0.1, 0, False), (0.1, 2.5, False)])
+def test_printed_means_have_a_spread_and_a_number(std, n, taken):
+    given = [{"method": "a", "metric": "acc", "mean": 0.7, "std": std, "n": n}]
+    if taken:
+        (run,) = stats.read_runs(given)
+        assert (run.scores["acc"].value, run.scores["acc"].std, run.scores["acc"].runs) == (0.7, std, n)
+        return
+    with pytest.raises(InputError, match="Write std of at least 0, and n of at least 1"):
+        stats.read_runs(given)
+
+
+@pytest.mark.parametrize(("complete", "said"), [(True, None), (False, "30 of 80 queries read")])
+def test_adaptive_runs_say_how_much_they_have_read(complete, said):
+    until = {"complete": complete, "read": 30, "of": 80}
+    run = Run("a", "", 0, {"acc": Score(0.5, "higher")}, evaluation=Evaluation("made", [], options={"until": until}))
+    assert run.partial == said
+    told = panel_of(stats.Runs([run]), "acc").notes
+    assert told == ((f"1 run is adaptive and incomplete (a, seed 0: {said})",) if said else ())
