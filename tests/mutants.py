@@ -18,7 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -56,14 +57,30 @@ WORDS = {
 COMMON = ("tests/golden", "tests/laws")
 
 
-def python_mutants(path: Path) -> Iterator[tuple[int, str]]:
-    """Every changed text of a module, with its line."""
+def python_mutants(path: Path) -> list[tuple[int, Callable[[], str]]]:
+    """Every place of a module that can be changed: its line, and what makes the changed text."""
     text = path.read_text(encoding="utf-8")
-    for place, _ in enumerate(ast.walk(ast.parse(text))):
+
+    def changed(place: int) -> str:
         tree = ast.parse(text)
-        node = list(ast.walk(tree))[place]
-        if _changed(node):
-            yield node.lineno, ast.unparse(tree)  # type: ignore[attr-defined]
+        _changed(list(ast.walk(tree))[place])
+        return ast.unparse(tree)
+
+    nodes = list(ast.walk(ast.parse(text)))
+    # No code runs for a type, and no test sees whether a record is frozen.
+    idle = {id(each) for node in nodes for part in _idle(node) for each in ast.walk(part)}
+    return [
+        (node.lineno, partial(changed, place))  # type: ignore[attr-defined]
+        for place, node in enumerate(nodes)
+        if id(node) not in idle and _changed(node)
+    ]
+
+
+def _idle(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a node whose changes change nothing."""
+    yield from filter(None, (getattr(node, "annotation", None), getattr(node, "returns", None)))
+    yield from node.decorator_list if isinstance(node, ast.ClassDef) else ()
+    yield from node.keywords if isinstance(node, ast.ClassDef) else ()
 
 
 def _changed(node: ast.AST) -> bool:
@@ -79,12 +96,12 @@ def _changed(node: ast.AST) -> bool:
     return True
 
 
-def core_mutants(path: Path) -> Iterator[tuple[int, str]]:
+def core_mutants(path: Path) -> Iterator[tuple[int, Callable[[], str]]]:
     text = path.read_text(encoding="utf-8")
     for found in re.finditer("|".join(map(re.escape, WORDS)), text):
         line = text.count("\n", 0, found.start()) + 1
         if not text.splitlines()[line - 1].lstrip().startswith(("//", "#")):
-            yield line, text[: found.start()] + WORDS[found[0]] + text[found.end() :]
+            yield line, partial("".join, (text[: found.start()], WORDS[found[0]], text[found.end() :]))
 
 
 def chosen(room: str, count: int, seed: int) -> list[tuple[Path, int, str]]:
@@ -102,8 +119,8 @@ def chosen(room: str, count: int, seed: int) -> list[tuple[Path, int, str]]:
         path = draw.choices(files, sizes)[0]
         every = list(mutants(path))
         if every:
-            line, text = draw.choice(every)
-            found.append((path, line, text))
+            line, changed = draw.choice(every)
+            found.append((path, line, changed()))
     return found
 
 

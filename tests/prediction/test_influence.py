@@ -81,3 +81,17 @@ def test_repeated_items_in_one_cluster_tell_nothing_new():
 def test_wilson_for_plain_accuracy():
     assert prediction.evaluate(TRUE, PRED)["accuracy"].interval.method == "wilson"
     assert prediction.evaluate(TRUE, PRED, weights=np.ones(N))["accuracy"].interval.method == "logit-t"
+
+
+@pytest.mark.parametrize("key", ["roc_auc", "average_precision", "accuracy", "f1_macro", "mae", "pearson"])
+def test_clusters_of_one_item_and_weights_of_one_change_no_interval_beyond_its_kind(key):
+    labels = (TASKS[:, 0] == 1).astype(int)
+    given = (NUMBERS, GUESSES) if key in ("mae", "pearson") else (labels, (SCORES[:, 0] > 0.5).astype(int))
+    options = {"scores": SCORES[:, 0]} if key in ("roc_auc", "average_precision") else {}
+    plain, apart, equal = (
+        prediction.evaluate(*given, **options, **more, metrics=[key])[key]
+        for more in ({}, {"cluster": np.arange(N)}, {"weights": np.full(N, 3.0)})
+    )
+    assert tuple(apart.interval)[:2] == pytest.approx(tuple(equal.interval)[:2], rel=1e-9)
+    if plain.interval.method != "wilson":
+        assert tuple(plain.interval)[:2] == pytest.approx(tuple(apart.interval)[:2], rel=1e-9)

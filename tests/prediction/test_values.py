@@ -10,6 +10,7 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from graphgauge import prediction
+from graphgauge.prediction import confusion
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 
@@ -134,9 +135,7 @@ def test_tasks_with_missing_labels(seed):
     assert ev.by("task")["n"].tolist() == (~np.isnan(true)).sum(axis=0).tolist()
     np.testing.assert_allclose(
         ev.by("task")["roc_auc"][0],
-        mean(lambda t, known: sk.roc_auc_score(true[known, t], scores[known, t]) if t == 0 else np.nan)
-        if False
-        else sk.roc_auc_score(true[~np.isnan(true[:, 0]), 0], scores[~np.isnan(true[:, 0]), 0]),
+        sk.roc_auc_score(true[~np.isnan(true[:, 0]), 0], scores[~np.isnan(true[:, 0]), 0]),
         **CLOSE,
     )
 
@@ -202,3 +201,114 @@ def test_calibration_by_hand():
     ev = prediction.evaluate([1, 0, 0, 0, 1, 1], scores=p, probabilities=True, bins=2, metrics=["ece", "mce"])
     assert ev["ece"].value == pytest.approx(0.05 * 4 / 6 + 0.1 * 2 / 6)
     assert ev["mce"].value == pytest.approx(0.1)
+
+
+TABLES = [
+    "accuracy",
+    "balanced_accuracy",
+    "f1",
+    "f1_macro",
+    "f1_weighted",
+    "matthews",
+    "cohen_kappa",
+    "precision",
+    "recall",
+]
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    "table", [[[9, 2, 1], [3, 7, 4], [2, 5, 8]], [[5, 1, 0], [2, 4, 0], [1, 3, 0]], [[6, 3], [2, 9]]]
+)
+def test_gradients_of_tables_are_differences(name, table):
+    """What one more of a cell moves, less what it moves by changing all shares."""
+    measure, p = getattr(confusion, name), np.array(table) / np.sum(table)
+    value, gradient = measure(p)
+    for cell in zip(*np.nonzero(p), strict=True):
+        one = np.zeros(p.shape)
+        one[cell] = 1
+        more, less = (measure((1 - step) * p + step * one).value for step in (1e-6, -1e-6))
+        assert gradient[cell] - (p * gradient).sum() == pytest.approx((more - less) / 2e-6, abs=1e-7), cell
+    assert np.isfinite(value)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_interval_of_a_mean_error_by_its_formula(clustered, weighted):
+    """log-t with the textbook error, of clusters CR2, and the degrees of freedom of the kurtosis."""
+    random = np.random.default_rng(7)
+    true, pred, labels = random.normal(size=20), random.normal(size=20), np.arange(20) // 4
+    weights = random.random(20) if weighted else np.ones(20)
+    loss = np.abs(true - pred)
+    mean = weights @ loss / weights.sum()
+    influence, cluster = (loss - mean) * weights / weights.mean(), labels if clustered else np.arange(20)
+    sums, shares = np.bincount(cluster, influence), np.bincount(cluster, weights) / weights.sum()
+    ours = np.sqrt((sums**2 / (1 - shares)).sum()) / 20
+    options = {"weights": weights} if weighted else {}
+    found = prediction.evaluate(true, pred, metrics=["mae"], **options, **({"cluster": labels} if clustered else {}))[
+        "mae"
+    ]
+    assert found.value == pytest.approx(mean)
+    kurtosis = 20 * (influence**4).sum() / (influence**2).sum() ** 2
+    most = [4.0 if clustered else 19.0]
+    if weighted:
+        rows = np.diag(shares / np.sqrt(1 - shares)) @ (np.eye(len(shares)) - shares)
+        form = rows @ rows.T
+        most = [np.trace(form) ** 2 / (form**2).sum()]
+    df = min(*most, max(1.0, 2 * 20 / (kurtosis - 17 / 19)), 19.0)
+    reach = stats.t.isf(0.025, df) * ours / mean
+    assert tuple(found.interval)[:2] == pytest.approx((mean * np.exp(-reach), mean * np.exp(reach)), rel=1e-9)
+
+
+def test_the_interval_of_a_correlation_is_fishers():
+    random = np.random.default_rng(8)
+    true = random.normal(size=50)
+    found = prediction.evaluate(true, true + random.normal(size=50), metrics=["pearson"])["pearson"]
+    low, high = np.arctanh(found.interval.low), np.arctanh(found.interval.high)
+    assert (low + high) / 2 == pytest.approx(np.arctanh(found.value), rel=1e-9)
+
+
+def test_references_are_what_is_reached_without_a_model():
+    true = np.array([0, 0, 0, 1, 2, 2])
+    p = np.tile([0.5, 0.25, 0.25], (6, 1))
+    names = ["log_loss", "brier", "top_k_accuracy@2", "top_k_accuracy@5", "average_precision"]
+    ev = prediction.evaluate(true, scores=p, probabilities=True, metrics=names)
+    shares = np.array([3, 1, 2]) / 6
+    assert ev["log_loss"].chance.value == pytest.approx(-(shares * np.log(shares)).sum())
+    assert ev["brier"].chance.value == pytest.approx(1 - (shares**2).sum())
+    assert (ev["top_k_accuracy@2"].chance.value, ev["top_k_accuracy@5"].chance.value) == (pytest.approx(2 / 3), 1)
+    assert ev["average_precision"].chance.value == pytest.approx(shares.mean())
+    rmse = prediction.evaluate([1.5, 2.0, 9.0], [1.0, 2.0, 3.0], metrics=["rmse"])["rmse"]
+    assert rmse.chance.value == pytest.approx(np.std([1.5, 2.0, 9.0]))
+
+
+def test_calibration_of_several_classes_and_of_weights():
+    """The largest probability against how often its class is true; bins contain their upper ends."""
+    p = [[0.5, 0.3, 0.2], [0.5, 0.25, 0.25], [0.2, 0.2, 0.6], [0.0, 1.0, 0.0]]
+    options = {"scores": p, "probabilities": True, "bins": 2, "metrics": ["ece", "mce"]}
+    ev = prediction.evaluate([0, 1, 2, 0], **options)
+    # Up to .5: confidence .5, one of two right. Above: confidence .8, one of two.
+    assert (ev["ece"].value, ev["mce"].value) == (pytest.approx(0.15), pytest.approx(0.3))
+    weighted = prediction.evaluate([0, 1, 2, 0], weights=[3, 1, 1, 3], **options)
+    assert weighted["ece"].value == pytest.approx(0.5 * 0.25 + 0.5 * 0.65)  # .5 against 3/4, .9 against 1/4
+
+
+@pytest.mark.parametrize("offset", [-5, 0, 10**9])
+def test_classes_may_be_any_whole_numbers(offset):
+    true, pred = np.array([2, 0, 1, 2, 0]), np.array([2, 1, 1, 0, 0])
+    for kind in (np.int64, np.int32, float):
+        moved = [(each + offset).astype(kind) for each in (true, pred)]
+        ev = prediction.evaluate(*moved, task="multiclass")
+        assert ev["accuracy"].value == pytest.approx(0.6)
+        assert [int(name) for name in ev.by("class")["class"]] == [offset, offset + 1, offset + 2]
+        assert ev.by("class")["n"].tolist() == [2, 1, 2]
+
+
+def test_by_class_is_one_class_against_the_others():
+    _, true, pred = labelled(3)
+    by = prediction.evaluate(true, pred, metrics=["accuracy"]).by("class")
+    for c in range(5):
+        alone = prediction.evaluate((true == c).astype(int), (pred == c).astype(int), metrics=["precision", "f1"])
+        for key in ("precision", "f1"):
+            assert by[key][c] == pytest.approx(alone[key].value)
+            assert (by[f"{key}.low"][c], by[f"{key}.high"][c]) == pytest.approx(tuple(alone[key].interval)[:2])

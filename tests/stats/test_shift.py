@@ -121,3 +121,72 @@ def test_draws_are_stable():
     bits = np.random.PCG64(0).random_raw(1)
     assert [int(each) for each in (1 - signs[1]) / 2] == [int(bits[0]) >> i & 1 for i in range(20)]
     assert abs(float(signs[1:].mean())) < 0.01
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_flips_of_clusters_equal_enumeration_and_their_interval_is_the_test_inverted(seed):
+    random = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(8), random.integers(1, 5, 8))
+    x = random.normal(0.5, 1, len(labels))
+    sums, sizes = np.bincount(labels, x), np.bincount(labels)
+    patterns = np.array(list(itertools.product((1, -1), repeat=8)))
+
+    def p_at(value):
+        moved = np.abs(patterns @ (sums - value * sizes))
+        return np.mean(moved >= moved[0] - 1e-9)
+
+    found = shift.of_clusters(x, labels, 0.05)
+    assert (found.p_value, found.lowest_p) == (pytest.approx(p_at(0)), 2 / 256)
+    for end, inwards in ((found.low, 1e-6), (found.high, -1e-6)):
+        assert p_at(end - inwards) <= 0.05 < p_at(end + inwards) or abs(end) < 1e-9
+
+
+def test_fifteen_pairs_are_flipped_and_sixteen_are_not():
+    x = np.linspace(-0.2, 1, 16)
+    flipped, by_t = shift.of_pairs(x[1:], 0.05), shift.of_pairs(x, 0.05)
+    assert (flipped.method, flipped.lowest_p) == ("sign flips", 2.0**-14)
+    assert (by_t.method, by_t.lowest_p) == ("Student's t", 2.0**-15)
+
+
+@pytest.mark.parametrize("n", [1, 2, 16, 40])
+def test_no_difference_has_p_1_and_no_p_is_above_it(n):
+    zeros = np.zeros(n)
+    found = [shift.of_pairs(zeros, 0.05), shift.of_clusters(zeros, np.arange(n), 0.05), shift.of_strata([zeros], 0.05)]
+    assert [each.p_value for each in found] == [1, 1, 1]
+    assert all(each.lowest_p <= 1 and math.isnan(each.low) for each in found)
+
+
+def test_many_clusters_are_cr2_t():
+    x, labels = np.random.default_rng(0).normal(0.1, 1, 4002), np.repeat(np.arange(2001), 2)
+    found = shift.of_clusters(x, labels, 0.05)
+    means = x.reshape(-1, 2).mean(axis=1)  # clusters of one size are as good as their means
+    wanted = scipy_stats.ttest_1samp(means, 0)
+    assert (found.method, found.p_value) == ("CR2-t", pytest.approx(wanted.pvalue, rel=1e-6))
+    assert (found.low, found.high) == pytest.approx(tuple(wanted.confidence_interval(0.95)))
+
+
+def test_strata_of_independent_runs_by_welch():
+    random = np.random.default_rng(1)
+    pairs = [(random.normal(1, 1, 3), random.normal(0, 2, 3)), (random.normal(1, 1, 4), random.normal(0, 1, 4))]
+    found = shift.of_independent([samples(a, b)[0] for a, b in pairs], 0.05)
+    parts = [(x.var(ddof=1) / len(x) / 4, len(x) - 1) for pair in pairs for x in pair]
+    total = sum(part for part, _ in parts)
+    assert found.difference == pytest.approx(np.mean([a.mean() - b.mean() for a, b in pairs]))
+    assert found.error == pytest.approx(math.sqrt(total))
+    assert found.df == pytest.approx(total**2 / sum(part**2 / df for part, df in parts))
+    assert found.lowest_p == pytest.approx(2 / (20 * 70))
+    p = 2 * scipy_stats.t.sf(abs(found.difference) / found.error, found.df)
+    assert found.p_value == pytest.approx(p, rel=1e-9)
+
+
+def test_strata_cannot_claim_more_than_the_flips_of_all_their_pairs():
+    found = shift.of_strata([np.array([1.0, 1.1, 1.2]), np.array([2.0, 2.1, 0.0, 1.9])], 0.05)
+    assert found.lowest_p == 2.0**-5
+
+
+def test_thirty_steps_are_tested_and_29_are_not():
+    x = np.random.default_rng(2).normal(0.4, 1, 30)
+    found = shift.of_steps(x, 0.05)
+    p = 2 * scipy_stats.t.sf(found.difference / found.error, found.df)
+    assert (found.method, found.p_value, found.lowest_p) == ("cosine-t", pytest.approx(p, rel=1e-9), 0)
+    assert (shift.of_steps(x[:29], 0.05).p_value, math.isnan(shift.of_steps(x[:29], 0.05).low)) == (1, True)

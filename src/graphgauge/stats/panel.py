@@ -136,7 +136,8 @@ def panel_of(
     families = {run.family for run in runs if metric in run.scores}
     if len(families) > 1:
         fix = "Compare the runs of one family: read_runs(…).only(family=…)."
-        raise InputError(f"{metric} was measured in {together(sorted(families))}", fix=fix)
+        names = together([name or "an unnamed family" for name in sorted(families)])
+        raise InputError(f"{metric} was measured in {names}", fix=fix)
     chosen = tuple(run for run in runs if run.family in families)
     scored = [(run, run.scores[metric]) for run in chosen if metric in run.scores]
     for name in ("direction", "target"):

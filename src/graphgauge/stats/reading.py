@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from graphgauge.core.family import family, family_names
 from graphgauge.core.number import from_file, plural
 from graphgauge.core.result import Result
 from graphgauge.core.sealed import decode
-from graphgauge.stats.runs import UNNAMED, Run, Runs, Score, Seed, seed_of, usual_direction
+from graphgauge.stats.runs import UNNAMED, Run, Runs, Score, Seed, repetition, seed_of, usual_direction
 from graphgauge.stats.tables import (
     LABELS,
     Table,
@@ -288,16 +289,17 @@ def _score(result: Result, evaluation: Evaluation) -> Score:
 
 def _numbered(evaluations: Sequence[Any], **labels: Any) -> list[Run]:
     """Evaluations as runs; those that do not state a seed are repetitions."""
-    runs: list[Run] = []
+    runs = [run_of(evaluation, **labels) for evaluation in evaluations]
+    if "seed" in labels:
+        return runs
+    unstated = [each.run.seed is None for each in evaluations]
+    keys = [(run.method, run.dataset, run.family) for run in runs]
+    several = Counter(key for key, is_unstated in zip(keys, unstated, strict=True) if is_unstated)
     taken = Counter[tuple[str, str, str]]()
-    for evaluation in evaluations:
-        run = run_of(evaluation, **labels)
-        stated = evaluation.run.seed if isinstance(evaluation, Evaluation) else evaluation.run.get("seed")
-        if stated is None and "seed" not in labels:
-            key = run.method, run.dataset, run.family
-            run = run_of(evaluation, **{**labels, "seed": taken[key]})
+    for i, key in enumerate(keys):
+        if unstated[i] and several[key] > 1:
             taken[key] += 1
-        runs.append(run)
+            runs[i] = replace(runs[i], seed=repetition(key[0], taken[key]))
     return runs
 
 

@@ -11,7 +11,6 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.gate import GateOutcome
 from graphgauge.core.number import Number, percent
 from graphgauge.stats import truth
@@ -20,7 +19,7 @@ from graphgauge.stats.effects import units_needed
 from graphgauge.stats.panel import DIRECTIONS, Better, panel_of
 from graphgauge.stats.ranks import alpha_of
 from graphgauge.stats.reading import is_evaluation, read_side, run_of
-from graphgauge.stats.runs import Run, Runs
+from graphgauge.stats.runs import Run, Runs, repetition
 from graphgauge.stats.text import decimals, fixed, listing, sentence, several_of, units
 
 OVER = ("auto", "items", "seeds", "intervals")
@@ -202,9 +201,9 @@ def _side(source: Any, name: str) -> list[Run]:
     parts = list(source) if isinstance(source, list | tuple) else [source]
     if all(map(is_evaluation, parts)):
         runs = [run_of(part, method=name) for part in parts]
-        seeds = [part.run.seed if isinstance(part, Evaluation) else part.run.get("seed") for part in parts]
         return [
-            replace(run, seed=i) if seed is None else run for i, (run, seed) in enumerate(zip(runs, seeds, strict=True))
+            run if part.run.seed is not None or len(runs) == 1 else replace(run, seed=repetition(name, i))
+            for i, (run, part) in enumerate(zip(runs, parts, strict=True), 1)
         ]
     known = read_side(source, name)
     failed = [f"{run}: {run.failed}" for run in known if run.failed]
@@ -213,7 +212,9 @@ def _side(source: Any, name: str) -> list[Run]:
     if len(known.methods) > 1:
         what = f"the {name} side has {len(known.methods)} methods: {listing(known.methods)}"
         raise InputError(what, fix="Pass the results of one method.")
-    return [replace(run, method=name) for run in known]
+    # Repetitions of both sides are independent, also if their methods have one name.
+    repeated = {repetition(run.method, i): repetition(name, i) for run in known for i in range(1, len(known) + 1)}
+    return [replace(run, method=name, seed=repeated.get(run.seed, run.seed)) for run in known]
 
 
 def _on_one_dataset(new: list[Run], old: list[Run]) -> Runs:

@@ -233,7 +233,7 @@ def _seed_in(text: str) -> Seed:
 
 def repetition(method: str, number: int) -> str:
     """The label of a run without a seed: no other method has it, so nothing pairs the two."""
-    return f"{method} #{number}"
+    return f"{method or 'run'} #{number}"
 
 
 def on_dataset(name: str, dataset: str) -> str:

@@ -122,7 +122,7 @@ def runs_of_table(table: Table, declared: Mapping[str, str]) -> list[Run]:
 def runs_of_units(units: Sequence[Unit], where: str) -> list[Run]:
     """One run per unit; without seeds, the units of a method are repetitions that nothing pairs."""
     unseeded = Counter((unit.method, unit.dataset) for unit in units if unit.seed is None)
-    is_alone, is_single = len({method for method, _ in unseeded}) < 2, max(unseeded.values(), default=1) == 1
+    is_single = max(unseeded.values(), default=1) == 1
     taken: Counter[tuple[str, str]] = Counter()
     places: dict[tuple[str, str, Seed], str] = {}
     runs = []
@@ -131,7 +131,7 @@ def runs_of_units(units: Sequence[Unit], where: str) -> list[Run]:
         if seed is None:
             number = taken[unit.method, unit.dataset]
             taken[unit.method, unit.dataset] += 1
-            seed = 0 if is_single else number if is_alone else repetition(unit.method, number + 1)
+            seed = 0 if is_single else repetition(unit.method, number + 1)
         key = (unit.method, unit.dataset, seed)
         if key in places:
             who = on_dataset(unit.method or "one method", unit.dataset)
@@ -232,7 +232,7 @@ def _suggestion(table: Table, numeric: Sequence[str]) -> str:
         names = [*roles.values(), *labels]
         if len(labels) == 2 and "dataset" in roles:
             continue
-        if len(set(zip(*map(table.column, names), strict=True))) == len(table.rows):
+        if len(set(zip(*(map(str, table.column(name)) for name in names), strict=True))) == len(table.rows):
             free = ["seed"] if len(labels) == 1 else ["dataset", "seed"]
             roles |= dict(zip(free, labels, strict=False))
             break
