@@ -312,3 +312,15 @@ def test_by_class_is_one_class_against_the_others():
         for key in ("precision", "f1"):
             assert by[key][c] == pytest.approx(alone[key].value)
             assert (by[f"{key}.low"][c], by[f"{key}.high"][c]) == pytest.approx(tuple(alone[key].interval)[:2])
+
+
+def test_values_of_items_are_what_each_adds_to_a_mean():
+    numbers = prediction.evaluate([1.5, 2.0, 9.0], [1.0, 2.0, 3.0]).per_item
+    assert numbers["mae"].tolist() == [0.5, 0.0, 6.0]
+    p = np.array([[0.5, 0.25, 0.25], [0.0, 0.5, 0.5]])
+    items = prediction.evaluate(
+        [0, 2], scores=p, probabilities=True, metrics=["accuracy", "log_loss", "brier"]
+    ).per_item
+    assert items["accuracy"].tolist() == [1.0, 0.0]
+    np.testing.assert_allclose(items["log_loss"], np.log([2, 2]))
+    np.testing.assert_allclose(items["brier"], ((p - np.eye(3)[[0, 2]]) ** 2).sum(axis=1))

@@ -306,3 +306,22 @@ def test_adaptive_runs_say_how_much_they_have_read(complete, said):
     assert run.partial == said
     told = panel_of(stats.Runs([run]), "acc").notes
     assert told == ((f"1 run is adaptive and incomplete (a, seed 0: {said})",) if said else ())
+
+
+@pytest.mark.parametrize(
+    ("metric", "classes", "unfair"),
+    [
+        ("directed_f1", ("DAG", "CPDAG"), True),
+        ("directed_f1", ("DAG", "DAG"), False),
+        ("directed_f1", ("CPDAG", "CPDAG"), False),
+        ("skeleton_f1", ("DAG", "CPDAG"), False),
+    ],
+)
+def test_metrics_that_count_open_marks_are_unfair_to_methods_that_leave_some(metric, classes, unfair):
+    made = [
+        Run(name, "", 0, {metric: Score(0.5, "higher", conventions={"classes": f"DAG and {each}"})}, "recovery")
+        for name, each in zip("ab", classes, strict=True)
+    ]
+    said = panel_of(stats.Runs(made), metric).unfair
+    wanted = f"{metric} is not fair to all methods: it counts marks that graphs of b (CPDAG) leave open as missing"
+    assert said == (wanted if unfair else None)

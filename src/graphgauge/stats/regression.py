@@ -19,7 +19,7 @@ from graphgauge.stats.effects import units_needed
 from graphgauge.stats.panel import DIRECTIONS, Better, panel_of
 from graphgauge.stats.ranks import alpha_of
 from graphgauge.stats.reading import is_evaluation, read_side, run_of
-from graphgauge.stats.runs import Run, Runs, repetition
+from graphgauge.stats.runs import Run, Runs, Seed, repetition
 from graphgauge.stats.text import decimals, fixed, listing, sentence, several_of, units
 
 OVER = ("auto", "items", "seeds", "intervals")
@@ -213,7 +213,9 @@ def _side(source: Any, name: str) -> list[Run]:
         what = f"the {name} side has {len(known.methods)} methods: {listing(known.methods)}"
         raise InputError(what, fix="Pass the results of one method.")
     # Repetitions of both sides are independent, also if their methods have one name.
-    repeated = {repetition(run.method, i): repetition(name, i) for run in known for i in range(1, len(known) + 1)}
+    repeated: dict[Seed, Seed] = {
+        repetition(run.method, i): repetition(name, i) for run in known for i in range(1, len(known) + 1)
+    }
     return [replace(run, method=name, seed=repeated.get(run.seed, run.seed)) for run in known]
 
 
