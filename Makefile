@@ -60,9 +60,9 @@ $(VENV)/.packages: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.packages $(VENV)/.tools $(CORE) | $(filter $(ZIG)%,$(COMPILER))
-	@test -e $@ || echo 'Fetching the other packages of the tests: 310 MB.'
+	@test -e $@ || echo 'Fetching the other packages of the tests: 350 MB.'
 	@echo 'Building the core with $(COMPILER).'
-	$(BUILD) $(PIP) --no-build-isolation -e '.[test,report,arrow,frames,torch,causal,dask,docs]'
+	$(BUILD) $(PIP) --no-build-isolation -e '.[test,report,arrow,frames,torch,causal,dask,molecules,docs]'
 	$(call PATH_ONLY,$(VENV))
 	@touch $@ $(VENV)/.demo
 

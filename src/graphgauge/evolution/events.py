@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_labels, as_numeric, on_host
+from graphgauge.core.arrays import as_array, as_labels, as_numeric, on_host
 from graphgauge.core.errors import InputError
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.evolution.cycle import Cycle
@@ -39,7 +39,7 @@ class Ids:
     def rows(self, nodes: Any, name: str) -> Ints:
         """The row of each node."""
         if self.given is None:
-            if np.asarray(nodes).dtype.kind in "OUS":
+            if as_array(nodes, name).dtype.kind in "OUS":
                 fix = "Pass ids=, the node of each row of the embeddings."
                 raise InputError(f"the node {np.ravel(nodes).tolist()[0]!r:.60} has no row", where=name, fix=fix)
             return whole_numbers(nodes, name)
@@ -58,6 +58,8 @@ class Ids:
     def points(self, embeddings: Any) -> AnyArray:
         """The rows of embeddings, in the order that cycles have."""
         points = as_numeric(embeddings, "embeddings")
+        if points.ndim != 2:
+            raise InputError(f"have shape {points.shape}", where="embeddings", fix="Give one row per node.")
         if self.given is None or self.kept:
             return points
         if len(points) != len(self.order):
@@ -127,7 +129,13 @@ def from_events(
     ([[0, 1]], [[0, 2]])
     """
     times, known = whole_numbers(cycle, "cycle"), Ids(ids)
-    ends = np.stack([known.rows(source, "source"), known.rows(target, "target")], axis=1)
+    columns = {"source": known.rows(source, "source"), "target": known.rows(target, "target")}
+    for name, column in {**columns, "cycle": times}.items():
+        if column.shape != columns["source"].shape[:1]:
+            raise InputError(
+                f"has shape {column.shape}", where=name, fix="Give one source, target and cycle per event."
+            )
+    ends = np.stack(list(columns.values()), axis=1)
     added = _added(action, len(times))
     if not len(times) == len(ends) == len(added):
         raise InputError(f"{len(ends)} edges and {len(times)} cycles", where="cycle", fix="Give each event its cycle.")
@@ -203,7 +211,7 @@ def from_snapshots(
 
 def _names(values: Any, name: str) -> AnyArray:
     """Ids of one type; floats are whole numbers, which tables make of ids beside a missing one."""
-    given = np.asarray(on_host(values, name))
+    given = as_array(values, name)
     if given.dtype.kind in "fiu":
         return whole_numbers(given, name)
     return as_labels(given.ravel(), name).reshape(given.shape)
