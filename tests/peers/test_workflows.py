@@ -67,9 +67,10 @@ def test_pykeen_ranks_are_those_of_its_evaluator() -> None:
         own = ranking.evaluate(ranking.Queries.from_triples(model, test, known=known), metrics=[*pairs])
         for key, name in pairs.items():
             assert own[key].value == pytest.approx(peer.get_metric(f"both.realistic.{name}"), rel=1e-5)
-        for row, side in enumerate(own["mrr"].by("side")["side"]):
+        sides = own.by("side")
+        for row, side in enumerate(sides["side"]):
             expected = peer.get_metric(f"{side}.realistic.inverse_harmonic_mean_rank")
-            assert own["mrr"].by("side")["value"][row] == pytest.approx(expected, rel=1e-5)
+            assert sides["mrr"][row] == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.peers
