@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.command import graphgauge as command
 from tests.sealed import write_sealed
-from tests.study.conftest import STUDY, results_of, write_scores
+from tests.study.conftest import STUDY, results_of, write_scores, write_study
 
 import graphgauge
 from graphgauge import load
@@ -258,7 +258,10 @@ def test_inputs_are_taken_from_the_study_file(study, tmp_path_factory):
     assert not list(elsewhere.iterdir())
 
 
-def test_hostile_names_stay_in_the_results_and_off_the_terminal(study):
+def test_hostile_names_stay_in_the_results_and_off_the_terminal(tmp_path):
+    study = tmp_path / "study"
+    study.mkdir()
+    write_study(study)
     names = ["<script>alert(1)</script>", "../../x", "/etc/passwd", "..", "a\\nb\\r\\u001b[31mred", "=1+1", "x" * 1000]
     tables = "".join(
         f'[[evaluate]]\nfamily = "ranking"\ndataset = "../up"\nmethod = "{name}"\n'
@@ -266,11 +269,11 @@ def test_hostile_names_stay_in_the_results_and_off_the_terminal(study):
         for name in names
     )
     (study / "study.toml").write_text(f'schema = 1\nname = "{names[4]}"\n{tables}[[gate]]\nrequire = "mrr > 1"\n')
-    before = {path for path in study.parent.rglob("*") if path.is_file()}
+    before = set(tmp_path.rglob("*"))
     done = command("run", "study.toml", cwd=study)
     assert done.returncode == 1
-    added = {path for path in study.parent.rglob("*") if path.is_file()} - before
-    assert all(path.is_relative_to(study / "results") for path in added)
+    added = {path for path in tmp_path.rglob("*") if path not in before and path.is_file()}
+    assert [path for path in added if not path.is_relative_to(study / "results")] == []
     assert len(list((study / "results").rglob("metrics_*.json"))) == len(names)
     for stream in (done.stdout, done.stderr):
         assert not re.search(r"[\x1b\r]", stream)
