@@ -116,7 +116,7 @@ $(PEERS)/.ready: pyproject.toml tests/peers/requirements.txt | $(BIN)/python $(f
 
 peers: $(PEERS)/.ready
 	$(PEERS)/bin/python -W ignore -m tests.peers.why
-	$(PEERS)/bin/python docs/why_picture.py
+	$(PEERS)/bin/python docs/why.py
 	$(PEERS)/bin/python -m pytest -m peers tests/peers
 
 # What takes CUDA tensors.

@@ -1,16 +1,18 @@
-"""The same inputs for several evaluators, with the results of graphgauge and of other libraries, for why_picture.py.
+"""Draws docs/_static/why.svg, the first picture of the README: the same inputs in graphgauge and in other libraries.
 
 `python -m tests.peers.why` (part of `make peers`) runs the other libraries and stores their results and versions in
-`why.json`.
+`why.json`; `why.svg.jinja` is the drawing.
 """
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import jinja2
 import numpy as np
 
 from graphgauge import ranking, recovery
@@ -19,7 +21,10 @@ from graphgauge.core.disk import read_json
 from graphgauge.core.errors import InputError
 
 STORED = Path(__file__).with_name("why.json")
+PICTURE = Path(__file__).with_name("_static") / "why.svg"
 QUERIES, NEGATIVES = 500, 50
+# Of the scale from 0 to 1 in a cell of the picture.
+WIDTH = 124
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,11 @@ class Case:
     truth: Any
     prediction: Any
     remark: str
+
+    @property
+    def heading(self) -> list[str]:
+        """The name in one or two lines of a narrow column."""
+        return [self.name] if len(self.name) < 12 else self.name.rsplit(" ", 1)
 
 
 @dataclass(frozen=True)
@@ -48,13 +58,22 @@ class Answer:
     def text(self) -> str:
         if self.low is None or self.high is None:
             return self.words
-        if self.high - self.low > 5e-4:
+        if self.by_order:
             return f"{self.low:.2f} to {self.high:.2f}"
-        return _digits(self.low)
+        return f"{self.low:.3f}" if self.low != int(self.low) else f"{self.low:g}"
 
+    @property
+    def by_order(self) -> bool:
+        """Does the value depend on the order of the candidates?"""
+        return self.low is not None and self.high is not None and self.high - self.low > 5e-4
 
-def _digits(value: float) -> str:
-    return f"{value:.3f}" if value != int(value) else f"{value:g}"
+    def drawn(self, chance: float | None) -> str:
+        """The class of its colour: a value where there is no level of chance is a score for nothing."""
+        if self.evaluator.startswith("graphgauge"):
+            return "ours"
+        if self.low is not None and chance is None:
+            return "nothing"
+        return "order" if self.by_order else "plain"
 
 
 def cases() -> list[Case]:
@@ -106,3 +125,30 @@ def compared() -> Iterator[tuple[Case, list[Answer]]]:
     others = stored()
     for case in cases():
         yield case, [*others[case.name], answer(case)]
+
+
+def picture(rows: list[tuple[Case, list[Answer]]]) -> str:
+    """The drawing of the answers, with their text for screen readers."""
+    loader = jinja2.FileSystemLoader(Path(__file__).parent)
+    options = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined}
+    return (
+        jinja2.Environment(loader=loader, autoescape=True, **options)
+        .get_template("why.svg.jinja")
+        .render(
+            ranks=[row for row in rows if row[0].question == "mrr"],
+            distances=[row for row in rows if row[0].question == "shd"],
+            names=lambda group: [one.evaluator.rsplit(" ", 1) for one in group[0][1]],
+            common=lambda answers: statistics.mode(one.text for one in answers),
+            spoken=" ".join(
+                f"{case.name}: {', '.join(f'{one.evaluator} {one.text}' for one in answers)}." for case, answers in rows
+            ),
+            queries=QUERIES,
+            negatives=NEGATIVES,
+            width=WIDTH,
+            px=lambda value: f"{WIDTH * min(value, 1):.1f}",
+        )
+    )
+
+
+if __name__ == "__main__":
+    PICTURE.write_text(picture(list(compared())), encoding="utf-8")

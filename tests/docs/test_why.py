@@ -9,8 +9,7 @@ import pytest
 from tests.docs.pages import DOCS
 
 sys.path.insert(0, str(DOCS))
-from why import NEGATIVES, answer, cases, compared, stored
-from why_picture import picture
+from why import NEGATIVES, answer, cases, compared, picture, stored
 
 
 def test_every_case_has_the_answers_of_the_same_evaluators() -> None:
@@ -45,4 +44,4 @@ def test_sound_scores_get_the_same_value_from_every_library_that_ranks_all_candi
 
 def test_the_picture_is_what_the_answers_draw() -> None:
     drawn = picture(list(compared()))
-    assert drawn == (DOCS / "_static" / "why.svg").read_text(encoding="utf-8"), "run python docs/why_picture.py"
+    assert drawn == (DOCS / "_static" / "why.svg").read_text(encoding="utf-8"), "run python docs/why.py"

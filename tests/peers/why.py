@@ -1,7 +1,6 @@
 """Runs the cases of `docs/why.py` in the libraries themselves.
 
-`python -m tests.peers.why`, in the environment of `make peers`, writes `docs/why.json`, which `docs/why_picture.py`
-draws.
+`python -m tests.peers.why`, in the environment of `make peers`, writes `docs/why.json`, which `docs/why.py` draws.
 """
 
 from __future__ import annotations
