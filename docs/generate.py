@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -120,8 +119,9 @@ def _link(entry: Metric) -> str:
 def _family_page(family: str) -> str:
     """The entries of a family, and above them what several have in common: levels of chance, intervals, conventions."""
     entries = registry.metrics(family)
-    chances, intervals = (_shared(getattr(entry, name) for entry in entries) for name in ("chance", "interval"))
+    chances, intervals = (_rules(name, entries) for name in ("chance", "interval"))
     common = _common(entries)
+    conventions = _conventions(entries, common)
     examples = [f"- **{name}**: {' '.join(text.split())}" for name, text in golden(family).get("about", {}).items()]
     agreement = "agreement/" + family
     differences = f", [where libraries differ](../{agreement}.md)" if (DOCS / f"{agreement}.md").exists() else ""
@@ -130,15 +130,12 @@ def _family_page(family: str) -> str:
 How to use them: [{family}](../{family}.md); [functions and options](../reference/{family}.md){differences}. Unless an
 entry says otherwise: {"; ".join(sorted(common))}.
 
-**Levels of chance**
+**Levels of chance, intervals and conventions**, by the names that entries use:
 
-{_lines(f"- **{name}**: {text}" for text, name in chances.items())}
+{_lines(f"- **{name}**: {text}" for text, name in (chances | intervals).items())}
+{_lines(f"- **{name}**: {fact.partition(': ')[2]}" for fact, name in conventions.items())}
 
-**Intervals**
-
-{_lines(f"- **{name}**: {text}" for text, name in intervals.items())}
-
-{_lines(_entry(entry, chances, intervals, common) for entry in entries)}
+{_lines(_entry(entry, chances, intervals, conventions | dict.fromkeys(common)) for entry in entries)}
 
 ## Examples
 
@@ -151,6 +148,21 @@ def _common(entries: tuple[Metric, ...]) -> set[str]:
     return {fact for fact, count in counted.items() if count > len(entries) / 2}
 
 
+def _conventions(entries: tuple[Metric, ...], common: set[str]) -> dict[str, str]:
+    """The conventions that several entries have, and the name that the entries use for each."""
+    texts = Counter(fact for entry in entries for fact in _chosen(entry) if fact not in common)
+    shared = [fact for fact, count in texts.items() if count > 2]
+    subjects = [fact.partition(":")[0] for fact in shared]
+    return {
+        fact: f"{subject} {subjects[:place].count(subject) + 1}" if subjects.count(subject) > 1 else subject
+        for place, (fact, subject) in enumerate(zip(shared, subjects, strict=True))
+    }
+
+
+def _chosen(entry: Metric) -> list[str]:
+    return [f"{subject}: {text}" for subject, text in entry.conventions.items() if text != "as chosen"]
+
+
 def _facts(entry: Metric) -> list[str]:
     """What a metric declares beside chance, interval and formula."""
     range_ = " to ".join(f"{bound:g}".replace("inf", "∞").replace("-", "−") for bound in entry.bounds)
@@ -160,23 +172,24 @@ def _facts(entry: Metric) -> list[str]:
         range_,
         f"`n` counts {entry.unit}",
         *(["headline"] if entry.default else []),
-        *(f"{name}: {text}" for name, text in entry.conventions.items() if text != "as chosen"),
+        *_chosen(entry),
         *(f"not {name}" for name, law in entry.laws.items() if law is not True),
         *([f"fair to {', '.join(entry.fair_to)}"] if entry.fair_to else []),
     ]
 
 
-def _shared(rules: Iterable[Any]) -> dict[str, str]:
-    """What rules say, each once, with the name that entries use for it."""
-    named = {_rule(rule): "none" if hasattr(rule, "reason") else "rule" for rule in rules}
-    return {text: f"{kind} {place}" for place, (text, kind) in enumerate(named.items(), 1)}
+def _rules(kind: str, entries: tuple[Metric, ...]) -> dict[str, str]:
+    """What the metrics declare as chance or interval, each once, with the name that entries use for it."""
+    texts = dict.fromkeys(_rule(getattr(entry, kind)) for entry in entries)
+    return {text: f"{kind} {place}" for place, text in enumerate(texts, 1)}
 
 
-def _entry(entry: Metric, chances: dict[str, str], intervals: dict[str, str], common: set[str]) -> str:
+def _entry(entry: Metric, chances: dict[str, str], intervals: dict[str, str], known: dict[str, str | None]) -> str:
+    """A metric's definition, formula, facts and example; `known` names shared facts, and has None for common ones."""
     facts = [
-        *(fact for fact in _facts(entry) if fact not in common),
-        f"chance: {chances[_rule(entry.chance)]}",
-        f"interval: {intervals[_rule(entry.interval)]}",
+        *filter(None, (known.get(fact, fact) for fact in _facts(entry))),
+        chances[_rule(entry.chance)],
+        intervals[_rule(entry.interval)],
         *([REFERENCES[entry.reference].short] if entry.reference else []),
     ]
     row = worked(entry.family).get(entry.key)
@@ -197,8 +210,10 @@ def _value(row: dict[str, Any]) -> str:
 
 def _rule(rule: Any) -> str:
     """The description of a declared chance level or interval rule, or why there is none."""
+    if reason := getattr(rule, "reason", ""):
+        return f"none: {reason}"
     text = inspect.getdoc(getattr(rule, "func", rule)) or "Named next to the value."
-    return getattr(rule, "reason", "") or " ".join(_first_paragraph(text).split())
+    return " ".join(_first_paragraph(text).split())
 
 
 def _anchor(entry: Metric) -> str:
@@ -236,35 +251,41 @@ take is listed with the parameter that it sets.
 
 
 def _doors(package: str) -> Iterator[str]:
-    """What a family's commands and studies take: a row per parameter, with its flag and its key."""
+    """What a family's commands and studies take; what a parameter means is said once on the page."""
+    said: set[str] = set()
     for door in doors(package).values() if package in BUILT_IN else ():
         yield f"\n## `graphgauge {' '.join(filter(None, (package, door.name)))}`\n\n{door.line}\n"
         yield f"```sh\n{door.example}\n```\n" if door.example else ""
-        yield f"Calls `{door.call.rpartition(':')[2]}`. Each parameter with its flag and its key in studies:\n"
-        for name, field in door.fields.items():
-            parameter = (isinstance(field, Input) and field.argument) or name
-            yield f"- `{parameter}`, `--{name.replace('_', '-')}`, `{name}`: {field.help}"
+        rows = [_parameter(name, field) for name, field in door.fields.items()]
+        repeated = ", ".join(row.partition(",")[0].removeprefix("- ") for row in rows if row in said)
+        yield f"Calls `{door.call.rpartition(':')[2]}`. Parameters with their flags, and study keys that differ:\n"
+        yield from (row for row in rows if row not in said)
+        yield f"- as above: {repeated}." if repeated else ""
+        said.update(rows)
+
+
+def _parameter(name: str, field: Any) -> str:
+    parameter = (isinstance(field, Input) and field.argument) or name
+    key = f", `{name}`" if name != parameter else ""
+    return f"- `{parameter}`, `--{name.replace('_', '-')}`{key}: {field.help}"
 
 
 def _described(package: str, names: list[str]) -> str:
     """The public names of a module as Sphinx's Python objects, which other projects can link to."""
     module = importlib.import_module(f"graphgauge.{package}")
-    blocks = [_object(f"graphgauge.{package}.{name}", getattr(module, name)) for name in names]
-    return _lines(["```{eval-rst}", *blocks, "```"])
+    return _lines(_object(f"graphgauge.{package}.{name}", getattr(module, name)) for name in names)
 
 
 def _object(name: str, value: Any) -> str:
-    if inspect.isclass(value):
-        own = [
-            (attribute, getattr(member, "__func__", member))
-            for attribute, member in vars(value).items()
-            if not attribute.startswith("_") and inspect.isfunction(getattr(member, "__func__", member))
-        ]
-        members = "\n\n".join(f"   .. py:method:: {key}{_signature(each)}" for key, each in own)
-        return f".. py:class:: {name}{_signature(value)}\n\n   {_rst(value)}\n\n{members}\n"
     if not callable(value):
-        return f".. py:data:: {name}\n"
-    return f".. py:function:: {name}{_signature(value)}\n\n   {_rst(value)}\n"
+        return f":::{{py:data}} {name}\n:::\n"
+    kind, methods = "function", ""
+    if inspect.isclass(value):
+        functions = {key: getattr(member, "__func__", member) for key, member in vars(value).items() if key[0] != "_"}
+        own = {key: member for key, member in functions.items() if inspect.isfunction(member)}
+        kind = "class"
+        methods = _lines(f":::{{py:method}} {key}{_signature(member)}\n:::" for key, member in own.items())
+    return f"::::{{py:{kind}}} {name}{_signature(value)}\n{_summary(value)}\n\n{methods}\n::::\n"
 
 
 def _signature(value: Any) -> str:
@@ -273,26 +294,12 @@ def _signature(value: Any) -> str:
         known = inspect.signature(value)
     except (TypeError, ValueError):
         return "()"
-    plain = [
-        each.replace(annotation=each.empty) for each in known.parameters.values() if each.name not in ("self", "cls")
+    parameters = [
+        each.replace(annotation=each.empty, default=... if repr(each.default).startswith("<g") else each.default)
+        for each in known.parameters.values()
+        if each.name not in ("self", "cls")
     ]
-    defaults = [each.replace(default=each.empty) if "<" in repr(each.default) else each for each in plain]
-    try:
-        return str(known.replace(parameters=defaults, return_annotation=known.empty))
-    except ValueError:
-        return str(inspect.Signature(plain))
-
-
-def _rst(value: Any) -> str:
-    return _escaped(_summary(value))
-
-
-def _escaped(text: str) -> str:
-    """Plain text with `code` as reStructuredText."""
-    parts = re.split(r"`+([^`]+)`+", text)
-    return "".join(
-        f"``{part}``" if place % 2 else re.sub(r"([*|\\]|_(?=\W|$))", r"\\\1", part) for place, part in enumerate(parts)
-    )
+    return str(known.replace(parameters=parameters, return_annotation=known.empty))
 
 
 # --------------------------------------------------------------------- checks
