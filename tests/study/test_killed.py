@@ -143,7 +143,7 @@ def test_workers_end_with_their_run(tmp_path):
         children = offspring(run.pid)
     run.kill()
     run.communicate()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while any(alive(child) for child in children) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert children

@@ -207,10 +207,10 @@ def test_templates_fill_every_text():
 def test_files_that_take_the_parser_hours_are_refused_at_once(tmp_path, text):
     path = tmp_path / "study.toml"
     path.write_text(text)
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(InputError, match=r"a key has more than 30 parts|characters"):
         read_study(path)
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
 
 
 def test_evaluations_are_counted_over_all_tables(tmp_path):
