@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,6 +56,26 @@ def test_pickles_and_copies_are_equal(
         assert other.materials["results"] is other
     again = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(expected))))
     assert encode(content_of(again)) == encode(content_of(expected))
+
+
+def states() -> dict[str, tuple[Any, Callable[[Any], Any]]]:
+    """A state of each family that has one, and how it counts what is left."""
+    return {
+        "ranking": (ranking.RankingState().update(POS[:20], NEG[:20]), lambda state: state.update(POS[20:], NEG[20:])),
+        "forecasting": (
+            forecasting.ForecastState().update(TRUE[:20], PRED[:20], start=0),
+            lambda state: state.update(TRUE[20:], PRED[20:], start="next"),
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", states())
+def test_pickled_and_copied_states_count_on(name: str) -> None:
+    state, rest = states()[name]
+    copies = [pickle.loads(pickle.dumps(state)), copy.deepcopy(state)]
+    expected = rest(state).compute()
+    for each in copies:
+        assert rest(each).compute() == expected
 
 
 def test_a_pool_returns_evaluations() -> None:

@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -87,6 +89,11 @@ IntervalFunction = Callable[[Any, Estimate, float], Bounds | NoInterval]
 ChanceFunction = Callable[..., Iterable[Reference]]
 
 
+def _at(module: str, name: str) -> Any:
+    """What has this name in a module."""
+    return attrgetter(name)(import_module(module))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Metric:
     """A declared metric.
@@ -116,6 +123,10 @@ class Metric:
     formula: str = ""
     interpretation: Callable[[Result], str] | None = None
     fair_to: tuple[str, ...] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by its place, as functions are; its function's name there is that of the metric."""
+        return _at, (self.function.__module__, self.function.__qualname__)
 
     @cached_property
     def name(self) -> str:
