@@ -71,7 +71,8 @@ demo: $(VENV)/.demo
 
 # Every core has a test process; threads of BLAS and OpenMP beside it would only wait for each other. Tests start hundreds
 # of commands, and each would compile the package again where Python is told to keep no bytecode.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadgroup
+ALONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
+PYTEST := $(ALONE) $(BIN)/python -m pytest -n auto --dist loadgroup
 
 test: $(VENV)/.test
 	$(PYTEST) -m 'not slow and not peers'
@@ -117,7 +118,7 @@ $(PEERS)/.ready: pyproject.toml tests/peers/requirements.txt | $(BIN)/python $(f
 peers: $(PEERS)/.ready
 	$(PEERS)/bin/python -W ignore -m tests.peers.why
 	$(PEERS)/bin/python docs/why.py
-	$(PEERS)/bin/python -m pytest -m peers tests/peers
+	$(ALONE) $(PEERS)/bin/python -m pytest -n auto --dist loadgroup -m peers tests/peers
 
 # What takes CUDA tensors.
 gpu: $(VENV)/.test
