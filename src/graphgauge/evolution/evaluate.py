@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from graphgauge.core import registry
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.registry import select
 from graphgauge.core.types import AnyArray
 from graphgauge.evolution.cycle import Cycle
 from graphgauge.evolution.events import Ids, from_events, from_snapshots
 from graphgauge.evolution.log import LAYOUT, Log, Run, as_cycles
 from graphgauge.evolution.points import Score
-from graphgauge.evolution.samples import available
 from graphgauge.evolution.suite import EvaluationSuite
 from graphgauge.io.tables import read_table
 
@@ -125,8 +124,8 @@ def evaluate(
     if not suite.evaluators:
         raise InputError("contains no cycle after the start", where="log", fix="Append the cycles that follow it.")
     # An evaluator also computes what only the original document asks for.
-    default, _ = select("evolution", None, available(labels=True, test_edges=True))
-    return suite.evaluation(None if metrics is not None else [metric.key for metric, _ in default])
+    default = [metric.key for metric in registry.metrics("evolution") if metric.default]
+    return suite.evaluation(default if metrics is None else None)
 
 
 def opened(path: Path) -> Log | dict[str, AnyArray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -15,11 +15,12 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.loop import measure
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.registry import Chosen, select
-from graphgauge.evolution.cycle import Cycle, Options, Past
+from graphgauge.evolution import areas
+from graphgauge.evolution.cycle import Cycle, Options, Past, State
+from graphgauge.evolution.edges import among, set_of, two_sides
+from graphgauge.evolution.homophily import Folds, LabelPairs
 from graphgauge.evolution.labels import Labelled
 from graphgauge.evolution.points import COORDINATES, Score
-from graphgauge.evolution.samples import Samples, available, evidence_of
-from graphgauge.evolution.state import State
 
 # The metrics of the original document; a cycle has them beside the defaults of the family.
 DOCUMENT = (
@@ -33,6 +34,18 @@ DOCUMENT = (
     "nca_std",
     "tgc",
 )
+
+# What metrics are computed on, by name.
+_SAMPLES: Mapping[str, Callable[[State], Any]] = {
+    "after": areas.after,
+    "before": areas.before,
+    "matched": areas.matched,
+    "newborn": areas.newborn,
+    "held_out": areas.held_out,
+    "labels": LabelPairs,
+    "probe": Folds.from_state,
+    "cycle": lambda state: state,
+}
 
 
 class StepEvaluation(Evaluation):
@@ -130,7 +143,8 @@ class AdaptiveEvaluator:
         elif node_ids is not None:
             self._labelled = Labelled.without_labels(node_ids)
         self._metrics = metrics
-        self._samples = available(labels=labels is not None, test_edges=test_edges is not None)
+        absent = {"labels": labels is None, "probe": labels is None, "held_out": test_edges is None}
+        self._samples = [name for name in _SAMPLES if not absent.get(name)]
         _chosen(metrics, self._samples)  # raises now what is asked for and cannot be had
         self._past = Past()
         self.evaluations: list[Evaluation] = []
@@ -221,10 +235,13 @@ class AdaptiveEvaluator:
         # Edges that appeared between cycles that are not adjacent are unknown.
         past = self._past if number == last + 1 else replace(self._past, edges=None)
         state = State(given, self._labelled or _original(given), self.options, past)
-        samples, conventions = Samples(state, self._samples), state.conventions(given)
+        conventions = state.conventions(given)
         chosen, named = _chosen(self._metrics, self._samples, newborn=bool(state.newborn.any()))
+        needs = {need for metric, _ in chosen for need in metric.needs}
+        needs |= {"before"} if "after" in needs else set()  # a check compares them
+        samples = {name: _SAMPLES[name](state) for name in self._samples if name in needs}
         measured = measure(chosen, samples, named=named, confidence=self.confidence, conventions=conventions)
-        evidence = evidence_of(samples, first=not self.evaluations)
+        evidence = _evidence(state, samples, first=not self.evaluations)
         evaluation = StepEvaluation(
             "evolution",
             measured.results,
@@ -245,6 +262,22 @@ class AdaptiveEvaluator:
         self._labelled = self._labelled or state.original
         self._any_births |= len(births) > 0
         self._digest = _hash(self._digest, births, state.after.rows.sum())
+
+
+def _evidence(state: State, samples: Mapping[str, Any], *, first: bool) -> dict[str, tuple[Any, ...]]:
+    """What checks look at, nothing or one entry each; sides of the graph and test edges in it only in the `first`."""
+    births = state.births
+    gained = areas.gains(samples["after"], samples["before"]) if "after" in samples else None
+    look_for_sides = first and state.types is None and len(births) > 0
+    sides = two_sides(births.either, state.nodes) if look_for_sides else None
+    test = set_of(state.test_edges, state.options.directed) if first else state.test_edges[:0]
+    return {
+        "balances": (births.balance,),
+        "inferred": (births.inferred,),
+        "paired": () if gained is None else (gained,),
+        "sides": () if sides is None else (sides,),
+        "held": ((len(test), int(np.count_nonzero(among(test, births.before)))),) if len(test) else (),
+    }
 
 
 def _chosen(metrics: Any, samples: Sequence[str], newborn: bool = True) -> tuple[list[Chosen], frozenset[str]]:

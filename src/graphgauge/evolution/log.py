@@ -21,9 +21,8 @@ from graphgauge.core.disk import atomic_path
 from graphgauge.core.errors import InputError, UnknownNameError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.types import AnyArray
-from graphgauge.evolution.cycle import Cycle
+from graphgauge.evolution.cycle import Cycle, checked_tgc
 from graphgauge.evolution.edges import as_edges
-from graphgauge.evolution.growth import checked_tgc
 from graphgauge.evolution.points import COORDINATES
 from graphgauge.io.arrays import open_array, read_archive
 

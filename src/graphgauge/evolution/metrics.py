@@ -17,9 +17,8 @@ from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
 from graphgauge.evolution.areas import Area
-from graphgauge.evolution.homophily import LabelPairs
-from graphgauge.evolution.probe import Folds
-from graphgauge.evolution.state import State
+from graphgauge.evolution.cycle import State
+from graphgauge.evolution.homophily import Folds, LabelPairs
 from graphgauge.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW
 from graphgauge.stats.errors import sample_std
 from graphgauge.stats.intervals import of_area, of_mean

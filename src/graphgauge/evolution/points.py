@@ -21,8 +21,6 @@ from graphgauge.core.types import Floats, Ints, Mask
 COORDINATES = "Pass one row of coordinates per node."
 SCORES = ("poincare", "euclidean", "cosine", "dot")
 Score = str | Callable[[Any, Any], Any]
-# A value per pair (first ends, second ends) that rises with its distance.
-Order = Callable[[Ints, Ints], Floats]
 # Squared norms below this are below 1 in any order of summation; above it, exact squares are used.
 _SURELY_INSIDE = 1 - 1e-6
 # Pairs whose rows are multiplied at once.
