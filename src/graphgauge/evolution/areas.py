@@ -227,12 +227,10 @@ def before(state: State) -> Area:
     def area(order: Order) -> Area:
         return against_non_edges(state, order, births, eligible, state.births.after, _why_none(state))
 
-    found = area(state.before.order)
-    edges = edges_of(state.births.before) if state.options.directed else None
-    graph = state.births.before if edges is None else set_of(edges)
-    if len(found) and state.options.per_birth is not None and 0 < len(graph) <= _MOST_EDGES:
-        levels = {name: area(order).value for name, order in orders_by_graph(graph, state.nodes).items()}
-        found = replace(found, baselines=levels)
+    found, edges = area(state.before.order), state.births.before
+    if len(found) and state.options.per_birth is not None and 0 < len(edges) <= _MOST_EDGES:
+        simple = orders_by_graph(set_of(edges_of(edges)), state.nodes)
+        found = replace(found, baselines={name: area(order).value for name, order in simple.items()})
     young = np.count_nonzero(~state.old)
     said = f"births left out of auc_birth, because a node had no embedding before the cycle: {young}"
     return _warned(state, found, *([said] if young else []))

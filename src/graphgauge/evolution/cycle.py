@@ -26,7 +26,6 @@ from graphgauge.evolution.edges import (
 from graphgauge.evolution.labels import Labelled, types_of
 from graphgauge.evolution.points import SCORES, Points, Score
 
-UNDECLARED = ("refuse", "report")
 # Each random draw in a cycle has its own stream, so that omitting a metric does not change the others.
 _STREAMS = {"births": 0, "matched": 1, "held_out": 2, "newborn": 3}
 # Number of example edges in an error message.
@@ -79,7 +78,6 @@ class Options:
     folds: int = 5
     nan: str = "raise"
     seed: int = 0
-    undeclared: str = "refuse"
     score: Score = "poincare"
     directed: bool = False
     test_edges: Any = None
@@ -92,7 +90,6 @@ class Options:
             raise OptionError(f"directed must be True or False, not {self.directed!r:.80}")
         if self.negatives != "all":
             whole_number("negatives", self.negatives, 1)
-        one_of("undeclared", self.undeclared, UNDECLARED)
         nan_policy(self.nan)
         whole_number("folds", self.folds, 2)
         whole_number("seed", self.seed)
@@ -123,33 +120,17 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Balance:
-    """How many births a cycle `declared`, and where the graphs differ, if that before is `known`.
-
-    `appeared` edges were in the graphs but not declared, `absent` ones were declared and are not in the graph after.
-    """
-
-    declared: int
-    appeared: int
-    absent: int
-    known: bool
-
-
-@dataclass(frozen=True)
 class Births:
     """New edges sorted by their ends; the graph before and after as sets of codes.
 
     `fresh` says which of them never existed in the run before, `left_out` what does not count, `inferred` how
-    many births were taken from the graphs. `standing` is the graph after as it was given, from which births may be
-    missing.
+    many births were taken from the graphs.
     """
 
     edges: Ints
     fresh: Mask
     before: Ints
     after: Ints
-    standing: Ints
-    balance: Balance
     inferred: int
     left_out: tuple[str, ...]
 
@@ -193,9 +174,8 @@ def births_of(given: Cycle, nodes: int, options: Options, past: Past) -> Births:
     appeared, absent = without(rest, before), without(born, after)
     if past.edges is not None and given.previous_edges is not None:  # edges may have appeared between two cycles
         appeared = joined(appeared, without(without(before, past.edges), born))
-    if options.undeclared == "refuse":
-        _refuse(appeared, "all_edges", *_APPEARED)
-        _refuse(absent, "new_edges", *_ABSENT)
+    _refuse(appeared, "all_edges", "were neither in the graph before the cycle nor in new_edges")
+    _refuse(absent, "new_edges", "were declared as births and are not in the graph after the cycle")
     new = born[~old]
     fresh = ~among(new, past.seen)
     loops = int(np.count_nonzero(declared[:, 0] == declared[:, 1]))
@@ -206,25 +186,14 @@ def births_of(given: Cycle, nodes: int, options: Options, past: Past) -> Births:
         "births of edges that existed before, left out of the areas": np.count_nonzero(~fresh),
     }
     left_out = tuple(f"{what}: {count}" for what, count in counted.items() if count)
-    balance = Balance(len(new), len(appeared), len(absent), known)
-    return Births(edges_of(new), fresh, before, joined(after, absent), after, balance, len(gained), left_out)
+    return Births(edges_of(new), fresh, before, after, len(gained), left_out)
 
 
-_APPEARED = (
-    "were neither in the graph before the cycle nor in new_edges",
-    "Pass every edge born in this cycle as new_edges",
-)
-_ABSENT = (
-    "were declared as births and are not in the graph after the cycle",
-    "Pass only edges that were added, and are in all_edges",
-)
-
-
-def _refuse(codes: Ints, where: str, what: str, fix: str) -> None:
+def _refuse(codes: Ints, where: str, what: str) -> None:
     """Refuse births and graphs that disagree about these edges, if there are any."""
     if len(codes):
         shown = [str(tuple(edge)) for edge in edges_of(codes[:_SHOWN]).tolist()] + ["…"] * (len(codes) > _SHOWN)
-        fix = f'{fix}; undeclared="report" goes on, and reports them.'
+        fix = "Pass every edge that was added, and no other, as new_edges; None takes those that the graph gained."
         raise InputError(f"{len(codes)} edges {what}: {', '.join(shown)}", where=where, fix=fix)
 
 
@@ -367,7 +336,7 @@ class State:
         born = set_of(births.edges, self.options.directed)
         computed = self.reported_tgc is None and "tgc" in vars(self)
         return Past(
-            births.standing,
+            births.after,
             joined(past.seen, births.either),
             joined(past.born, born),
             self.tgc if computed else past.tgc,

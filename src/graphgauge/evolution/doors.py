@@ -32,12 +32,6 @@ DOORS = (
             ),
             Option("directed", bool, False, "Edges have a direction."),
             Option("negatives", int | Literal["all"], 1, "Pairs without an edge drawn for each birth, or all.", 1),
-            Option(
-                "undeclared",
-                Literal["refuse", "report"],
-                "refuse",
-                "Births that are not the edges that the graphs gained: an error, or a finding.",
-            ),
         ),
         common=(METRICS, CONFIDENCE, NAN, SEED),
         example="graphgauge evolution --log runs --labels labels.npy",

@@ -25,7 +25,7 @@ _SHIFT, _TARGET = 32, (1 << 32) - 1
 _MOST_NODES = 1 << 31
 # Codes that are looked at at once, or before all are.
 _BLOCK = 1 << 20
-_PAIRS = "Pass one edge per row, as (M, 2) node numbers; evaluate every relation by itself."
+_PAIRS = "Pass one edge per row, as (M, 2) node numbers: edge_index.T of PyG; evaluate every relation by itself."
 # Edges beyond a spanning forest from which a graph is bipartite by design: once in 2 ** 20 by chance.
 _SURELY_TWO = 20
 # Pairs that are made at once, and the most that are made at all; those whose common neighbours are looked up at once.
@@ -53,11 +53,8 @@ def as_edges(value: Any, name: str, nodes: int = _MOST_NODES) -> Ints:
     if value is None:
         return np.empty((0, 2), np.int64)
     edges = whole_numbers(value, name)
-    if edges.size == 0 and edges.shape in ((0,), (0, 2), (2, 0), (1, 0)):
+    if not edges.size:
         return np.empty((0, 2), np.int64)
-    if edges.ndim == 2 and edges.shape[0] == 2 and edges.shape[1] != 2:
-        what = f"found shape {edges.shape}, one edge per column"
-        raise InputError(what, where=name, fix="Transpose it: edge_index.T.")
     require_shape(edges, (None, 2), name, _PAIRS)
     # As unsigned integers, negative numbers are the largest.
     if len(edges) and edges.view(np.uint64).max() >= np.uint64(nodes):

@@ -34,7 +34,6 @@ def evaluate(
     directed: bool = False,
     negatives: int | str = 1,
     folds: int = 5,
-    undeclared: str = "refuse",
     nan: str = "raise",
     metrics: str | Sequence[Any] | None = None,
     confidence: float = 0.95,
@@ -58,7 +57,7 @@ def evaluate(
         Evaluate only these, in this order.
     order
         The predicted order of the conditions, the best first; it says how they are listed.
-    node_ids, node_types, test_edges, score, directed, undeclared, nan, metrics, confidence
+    node_ids, node_types, test_edges, score, directed, nan, metrics, confidence
         As in `AdaptiveEvaluator`; without `metrics`, those of the family's default.
     negatives
         How many pairs without an edge are drawn for each birth, or "all".
@@ -75,7 +74,7 @@ def evaluate(
     Raises
     ------
     InputError
-        If a log is damaged, or births are not the edges that the graphs gained and `undeclared` is `refuse`.
+        If a log is damaged, or births are not the edges that the graphs gained.
     OptionError
         If an argument has no such value.
 
@@ -96,12 +95,10 @@ def evaluate(
         test_edges = None if test_edges is None else named.rows(test_edges, "test_edges")
     log = _opened_log(log, embeddings, ids, directed)
     stored = isinstance(log, Log)
-    if stored and labels is None:
-        labels = log.labels()
-    known = list(log.runs if stored else dict.fromkeys(map(_run, log)))
+    labels = log.labels() if stored and labels is None else labels
+    known = log.runs if stored else list(dict.fromkeys(map(_run, log)))
     if not known:
-        where = str(log.folder) if stored else "log"
-        raise InputError("contains no run", where=where, fix=LAYOUT)
+        raise InputError("contains no run", where=str(log.folder) if stored else "log", fix=LAYOUT)
     runs = _chosen(known, order if conditions is None else conditions)
     suite = EvaluationSuite(
         node_ids,
@@ -114,7 +111,6 @@ def evaluate(
         directed=directed,
         node_types=node_types,
         test_edges=test_edges,
-        undeclared=undeclared,
         nan=nan,
         metrics=metrics,
         confidence=confidence,
@@ -137,24 +133,24 @@ def _opened_log(log: Any, embeddings: Any, ids: Any, directed: bool) -> Any:
     """A `Log`, whose cycles are read one by one, or the cycles of whatever else is given."""
     if isinstance(log, str | os.PathLike):
         log = Log(log)
-    columns = log if isinstance(log, Mapping) else getattr(log, "columns", None)
-    if columns is None or isinstance(log, Log):
-        if _are_graphs(log) and embeddings is not None:
-            return from_snapshots(log, embeddings, ids=ids)
-        if _are_graphs(log):
+    if isinstance(log, Mapping) or hasattr(log, "columns"):
+        columns = log if isinstance(log, Mapping) else log.columns
+        if embeddings is None:
+            raise OptionError("a table of events has no embeddings", fix="Pass embeddings=.")
+        missing = [name for name in ("source", "target", "cycle") if name not in columns]
+        if missing:
+            fix = f"Name columns source, target, cycle and action; it has {', '.join(map(str, columns))}."
+            raise InputError(f"has no column {missing[0]}", where="log", fix=fix)
+        parts = [log[name] for name in ("source", "target", "cycle", "action") if name in columns]
+        return from_events(*parts, embeddings=embeddings, ids=ids, directed=directed)
+    if _are_graphs(log):
+        if embeddings is None:
             raise OptionError("snapshots have no embeddings", fix="Pass embeddings=.")
-        if embeddings is not None or ids is not None:
-            fix = "Leave them out: cycles have theirs."
-            raise OptionError("embeddings and ids go with events or snapshots", fix=fix)
-        return log if isinstance(log, Log) else list(as_cycles(log))
-    if embeddings is None:
-        raise OptionError("a table of events has no embeddings", fix="Pass embeddings=.")
-    missing = [name for name in ("source", "target", "cycle") if name not in columns]
-    if missing:
-        fix = f"Name columns source, target, cycle and action; it has {', '.join(map(str, columns))}."
-        raise InputError(f"has no column {missing[0]}", where="log", fix=fix)
-    parts = [log[name] for name in ("source", "target", "cycle", "action") if name in columns]
-    return from_events(*parts, embeddings=embeddings, ids=ids, directed=directed)
+        return from_snapshots(log, embeddings, ids=ids)
+    if embeddings is not None or ids is not None:
+        fix = "Leave them out: cycles have theirs."
+        raise OptionError("embeddings and ids go with events or snapshots", fix=fix)
+    return log if isinstance(log, Log) else list(as_cycles(log))
 
 
 def _are_graphs(log: Any) -> bool:
@@ -165,7 +161,7 @@ def _run(cycle: Cycle) -> Run:
     return cycle.condition, cycle.seed
 
 
-def _chosen(known: list[Run], conditions: Any) -> list[Run]:
+def _chosen(known: Sequence[Run], conditions: Any) -> list[Run]:
     """The runs of these conditions in their order, or all."""
     names = list(dict.fromkeys(name for name, _ in known))
     asked = [conditions] if isinstance(conditions, str) else list(names if conditions is None else conditions)

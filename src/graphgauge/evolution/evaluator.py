@@ -88,8 +88,6 @@ class AdaptiveEvaluator:
         a bipartite graph, of one node of either side.
     test_edges
         Held-out edges for `static_auc`.
-    undeclared
-        Births that are not the edges that the graphs gained are an error (`refuse`), or a finding (`report`).
     nan
         `raise`, or `omit`: nodes whose embedding has NaN are left out and counted.
     metrics
@@ -124,7 +122,6 @@ class AdaptiveEvaluator:
         directed: bool = False,
         node_types: Any = None,
         test_edges: Any = None,
-        undeclared: str = "refuse",
         nan: str = "raise",
         metrics: str | Sequence[Any] | None = None,
         confidence: float = 0.95,
@@ -133,19 +130,17 @@ class AdaptiveEvaluator:
     ) -> None:
         node_ids = cora_node_ids if node_ids is None else node_ids
         labels = cora_labels if labels is None else labels
-        self.options = Options(
-            n_neg_per_pos, nca_n_splits, nan, seed, undeclared, score, directed, test_edges, node_types
-        )
+        self.options = Options(n_neg_per_pos, nca_n_splits, nan, seed, score, directed, test_edges, node_types)
         self.confidence = confidence_level(confidence)
         self._labelled: Labelled | None = None
         if labels is not None:
             self._labelled = Labelled.from_labels(labels, node_ids)
         elif node_ids is not None:
             self._labelled = Labelled.without_labels(node_ids)
-        self._metrics = metrics
         absent = {"labels": labels is None, "probe": labels is None, "held_out": test_edges is None}
         self._samples = [name for name in _SAMPLES if not absent.get(name)]
-        _chosen(metrics, self._samples)  # raises now what is asked for and cannot be had
+        self._metrics = metrics
+        self._selected()  # raises now what is asked for and cannot be had
         self._past = Past()
         self.evaluations: list[Evaluation] = []
         self.evidence: list[dict[str, tuple[Any, ...]]] = []  # what checks look at, by cycle
@@ -168,11 +163,6 @@ class AdaptiveEvaluator:
         keys = dict.fromkeys(key for each in self.evaluations for key in each)
         values = {key: [each[key].value if key in each else np.nan for each in self.evaluations] for key in keys}
         return {"cycle": [each.options["cycle"] for each in self.evaluations], **values}
-
-    @property
-    def tgc_history(self) -> list[float]:
-        """The growth rate of each cycle."""
-        return self.history.get("tgc", [])
 
     def evaluate_cycle(
         self,
@@ -236,7 +226,9 @@ class AdaptiveEvaluator:
         past = self._past if number == last + 1 else replace(self._past, edges=None)
         state = State(given, self._labelled or _original(given), self.options, past)
         conventions = state.conventions(given)
-        chosen, named = _chosen(self._metrics, self._samples, newborn=bool(state.newborn.any()))
+        chosen, named = self._selected()
+        if self._metrics != "all" and not state.newborn.any():
+            chosen = [each for each in chosen if each[0].key != "auc_newborn" or "auc_newborn" in named]
         needs = {need for metric, _ in chosen for need in metric.needs}
         needs |= {"before"} if "after" in needs else set()  # a check compares them
         samples = {name: _SAMPLES[name](state) for name in self._samples if name in needs}
@@ -255,6 +247,13 @@ class AdaptiveEvaluator:
         self.evidence.append(evidence)
         return evaluation
 
+    def _selected(self) -> tuple[list[Chosen], frozenset[str]]:
+        """The metrics to compute, and the keys of those named; without `metrics`, the original document's too."""
+        chosen, named = select("evolution", "all" if self._metrics is None else self._metrics, self._samples)
+        if self._metrics is None:
+            chosen = [each for each in chosen if each[0].default or each[0].key in DOCUMENT]
+        return chosen, named
+
     def _remember(self, state: State) -> None:
         births = state.births.edges
         self._start = self._start or _hash(state.births.before)
@@ -272,25 +271,11 @@ def _evidence(state: State, samples: Mapping[str, Any], *, first: bool) -> dict[
     sides = two_sides(births.either, state.nodes) if look_for_sides else None
     test = set_of(state.test_edges, state.options.directed) if first else state.test_edges[:0]
     return {
-        "balances": (births.balance,),
         "inferred": (births.inferred,),
         "paired": () if gained is None else (gained,),
         "sides": () if sides is None else (sides,),
         "held": ((len(test), int(np.count_nonzero(among(test, births.before)))),) if len(test) else (),
     }
-
-
-def _chosen(metrics: Any, samples: Sequence[str], newborn: bool = True) -> tuple[list[Chosen], frozenset[str]]:
-    """The metrics to compute, and the keys of those that were named; by default also those of the original document.
-
-    That of new nodes is computed in cycles that have any, or if it is named.
-    """
-    chosen, named = select("evolution", metrics, samples)
-    keys = {metric.key for metric, _ in chosen} | set(DOCUMENT if metrics is None else ())
-    if not newborn and metrics != "all":
-        keys -= {"auc_newborn"} - named
-    every, _ = select("evolution", "all", samples)
-    return [each for each in (every if metrics is None else chosen) if each[0].key in keys], named
 
 
 def _original(given: Cycle) -> Labelled:

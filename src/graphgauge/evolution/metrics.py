@@ -165,15 +165,12 @@ _probed = partial(
     conventions=_PLAIN | {"probe": "logistic regression, scaled within stratified folds"},
     laws=_LAWS | {"monotone": Exempt("the probe is refitted to every input")},
 )
-_count = partial(
-    _metric,
-    direction="none",
-    bounds=(0, np.inf),
-    unit="node",
-    conventions=_NEGATIVES,
-    chance=NoChance("a count, a rate or a spread is not scored"),
-    interval=NoInterval("a count or rate of one cycle, not an estimate"),
-)
+_UNSCORED: dict[str, Any] = {
+    "direction": "none",
+    "chance": NoChance("a count, a rate or a spread is not scored"),
+    "interval": NoInterval("a count or rate of one cycle, not an estimate"),
+}
+_count = partial(_metric, bounds=(0, np.inf), unit="node", conventions=_NEGATIVES, **_UNSCORED)
 
 
 @_area("auc_synthetic", default=True, needs=("after",))
@@ -321,12 +318,7 @@ def nca_mean(folds: Folds) -> Estimate:
     return whole(float(value), folds.nodes, reason=folds.reason, warnings=folds.warnings)
 
 
-@_probed(
-    "nca_std",
-    direction="none",
-    chance=NoChance("a spread is not scored"),
-    interval=NoInterval("a count or rate of one cycle, not an estimate"),
-)
+@_probed("nca_std", **_UNSCORED)
 def nca_std(folds: Folds) -> Estimate:
     """Standard deviation of the probe's accuracy over folds."""
     return whole(sample_std(folds.accuracies), folds.nodes, reason=folds.reason, warnings=folds.warnings)

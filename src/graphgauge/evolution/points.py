@@ -74,17 +74,13 @@ class Points:
         return len(self.rows)
 
     @cached_property
-    def complete(self) -> bool:
-        return bool(self.present.all())
-
-    @cached_property
     def _room(self) -> Floats:
         """1 − ‖x‖² of each node."""
         return margins(np.ascontiguousarray(self.rows.T))
 
     def holds(self, edges: Ints) -> Mask:
         """Which edges (M, 2) have an embedding at both ends."""
-        return np.ones(len(edges), bool) if self.complete else np.asarray(self.present[edges].all(axis=1))
+        return np.asarray(self.present[edges].all(axis=1))
 
     def extended(self, nodes: int, by: Points | None = None) -> Points:
         """The same points for `nodes` rows. Nodes that are absent are taken from `by`, or remain absent."""
