@@ -127,7 +127,7 @@ class Graph:
         """The marks at source and target of each edge, (edges, 2)."""
         if self.marks is None:
             return np.tile((TAIL, HEAD if self.directed else TAIL), (len(self), 1))
-        return np.array([MARKS[text] for text in self.marks]).reshape(-1, 2)
+        return np.array([MARKS[text] for text in self.marks], np.int64).reshape(-1, 2)
 
 
 def distinct_names(names: Iterable[Any], where: str) -> Names:
