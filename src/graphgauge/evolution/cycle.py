@@ -103,9 +103,8 @@ class Options:
     @property
     def described(self) -> dict[str, Any]:
         """What a result file says about them."""
-        return {name: getattr(self, name) for name in ("negatives", "folds", "seed", "directed")} | {
-            "score": self.scored
-        }
+        names = ("negatives", "folds", "seed", "directed")
+        return {name: getattr(self, name) for name in names} | {"score": self.scored}
 
     @property
     def scored(self) -> str:
@@ -155,19 +154,18 @@ def births_of(given: Cycle, nodes: int, options: Options, past: Past) -> Births:
     Births that are None are the edges that the graph gained. If the graph before is unknown, it is the graph after
     without the births, and nothing can be reconciled. Edges that were in the graph before and are not after it died.
     """
-    directed, before = options.directed, past.edges
+    directed, stood = options.directed, past.edges
     after = set_of(as_edges(given.all_edges, "all_edges", nodes), directed)
     if given.previous_edges is not None:
-        before = set_of(as_edges(given.previous_edges, "previous_edges", nodes), directed)
-    known, inferred = before is not None, given.new_edges is None and before is not None
-    gained = without(after, before) if inferred and before is not None else np.empty(0, np.int64)
-    declared = edges_of(gained) if inferred else as_edges(given.new_edges, "new_edges", nodes)
+        stood = set_of(as_edges(given.previous_edges, "previous_edges", nodes), directed)
+    gained = without(after, stood) if stood is not None and given.new_edges is None else None
+    declared = as_edges(given.new_edges, "new_edges", nodes) if gained is None else edges_of(gained)
     born = set_of(declared, directed)
     rest = without(after, born)
-    before = rest if before is None else before
+    before = rest if stood is None else stood
     old = among(born, before)
     # The whole graph was passed as births: every remaining edge is among them.
-    if (old.any() and not among(rest, before).any()) if known else (len(after) and not len(rest)):
+    if (len(after) and not len(rest)) if stood is None else (old.any() and not among(rest, before).any()):
         fix = "Pass only the edges born in this cycle, such as edges_created_at_cycle[t]. If the graph began without "
         fix += "edges, pass previous_edges=np.empty((0, 2), int)."
         raise InputError(f"new_edges contains all {len(after)} edges of the graph", where="new_edges", fix=fix)
@@ -186,7 +184,7 @@ def births_of(given: Cycle, nodes: int, options: Options, past: Past) -> Births:
         "births of edges that existed before, left out of the areas": np.count_nonzero(~fresh),
     }
     left_out = tuple(f"{what}: {count}" for what, count in counted.items() if count)
-    return Births(edges_of(new), fresh, before, after, len(gained), left_out)
+    return Births(edges_of(new), fresh, before, after, 0 if gained is None else len(gained), left_out)
 
 
 def _refuse(codes: Ints, where: str, what: str) -> None:
@@ -361,10 +359,8 @@ def _pools(pools: Any, known: int, nodes: int) -> Ints:
     numbers = whole_numbers(pools, "pools")
     # Without the embeddings before, the number of nodes before is unknown too.
     if numbers.ndim != 1 or not known <= len(numbers) <= nodes:
-        what = (
-            f"expected one number for each of the {known or nodes} nodes before the cycle, found shape {numbers.shape}"
-        )
-        raise InputError(what, where="pools")
+        wanted = f"one number for each of the {known or nodes} nodes before the cycle"
+        raise InputError(f"expected {wanted}, found shape {numbers.shape}", where="pools")
     if (numbers < 0).any():
         raise InputError(f"{numbers.min()} is negative", where="pools", fix="Number the pools from 0.")
     return np.pad(numbers, (0, nodes - len(numbers)), constant_values=-1)

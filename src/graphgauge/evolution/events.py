@@ -16,7 +16,8 @@ from graphgauge.evolution.edges import as_edges, edges_of, joined, set_of, whole
 from graphgauge.evolution.labels import by_node
 from graphgauge.evolution.points import COORDINATES
 
-_ADDED, _REMOVED = ("add", "added", "birth", "+", "1"), ("remove", "removed", "death", "-", "-1", "0")
+_ADDED = ("add", "added", "birth", "+", "1")
+_ACTIONS = (*_ADDED, "remove", "removed", "death", "-", "-1", "0")
 
 
 class Ids:
@@ -210,8 +211,7 @@ def _names(values: Any, name: str) -> AnyArray:
 def _added(action: Any, events: int) -> Mask:
     if action is None:
         return np.ones(events, bool)
-    texts = [str(each).lower() for each in as_labels(action, "action").tolist()]
-    wrong = next((text for text in texts if text not in (*_ADDED, *_REMOVED)), None)
-    if wrong is not None:
-        raise InputError(f"{wrong!r} is neither add nor remove", where="action", fix="Write add or remove.")
-    return np.array([text in _ADDED for text in texts], bool)
+    actions = np.char.lower(as_labels(action, "action").astype(str))
+    if (wrong := actions[~np.isin(actions, _ACTIONS)]).size:
+        raise InputError(f"{str(wrong[0])!r} is neither add nor remove", where="action", fix="Write add or remove.")
+    return np.isin(actions, _ADDED)

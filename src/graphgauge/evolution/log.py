@@ -209,13 +209,10 @@ class Log:
     def _place(self, condition: str, seed: int) -> Path:
         """The folder of a run, which may not exist yet."""
         number = whole_number("seed", seed)
-        known = self._places()
-        if isinstance(condition, str) and (condition, number) in known:
-            return known[condition, number]
         if not isinstance(condition, str) or not _CONDITION.fullmatch(condition):
             what = f"{condition!r:.80} is not a valid condition name"
             raise InputError(what, fix="Use letters, digits, spaces and _ . + -.")
-        return self.folder / condition / f"seed-{number}"
+        return self._places().get((condition, number), self.folder / condition / f"seed-{number}")
 
 
 def _grown(stored: Mapping[str, AnyArray], edges: AnyArray | None, path: Path, gap: bool) -> AnyArray:

@@ -132,8 +132,9 @@ _LAWS: dict[str, bool | Exempt] = {
     "symmetry": Exempt("births and non-edges have different roles"),
 }
 _TOGETHER = _LAWS | {"monotone": Exempt("a changed birth also changes the ends that are paired at random")}
-_NEGATIVES = {"empty": "nan", "negatives": AS_CHOSEN}
 _PLAIN = {"empty": "nan"}
+_NEGATIVES = _PLAIN | {"negatives": AS_CHOSEN}
+_TIES = _NEGATIVES | {"ties": "count half"}
 _metric = partial(metric, family="evolution", laws=_LAWS)
 _area = partial(
     _metric,
@@ -141,7 +142,7 @@ _area = partial(
     bounds=(0, 1),
     unit="birth",
     reference="hanley1982",
-    conventions=_NEGATIVES | {"ties": "count half"},
+    conventions=_TIES,
     chance=_coin,
     interval=_over_births,
     laws=_LAWS | {"monotone": Exempt("a changed birth also changes the non-edges, so both sides change")},
@@ -197,7 +198,7 @@ def auc_birth(area: Area) -> Estimate:
     default=True,
     needs=("newborn",),
     reference="libennowell2007",
-    conventions=_NEGATIVES | {"ties": "count half", "newborn": AS_CHOSEN},
+    conventions=_TIES | {"newborn": AS_CHOSEN},
 )
 def auc_newborn(area: Area) -> Estimate:
     """Probability that a new node is closer to the node it is linked to than to another that it could be linked to.
@@ -208,13 +209,7 @@ def auc_newborn(area: Area) -> Estimate:
     return _area_of(area)
 
 
-@_area(
-    "auc_matched",
-    default=True,
-    needs=("matched",),
-    reference="yang2015",
-    conventions=_NEGATIVES | {"ties": "count half", "pools": AS_CHOSEN},
-)
+@_area("auc_matched", default=True, needs=("matched",), reference="yang2015", conventions=_TIES | {"pools": AS_CHOSEN})
 def auc_matched(area: Area) -> Estimate:
     """Probability that a birth (u, v) is closer than u and another target of v's pool, before the cycle.
 
