@@ -42,7 +42,9 @@ def test_conditions_are_not_averaged():
     assert table["condition"].tolist() == ["a", "b"]
     alone = evolution.evaluate(runs(), LABELS, metrics=KEYS, conditions=["b"])
     assert table["auc_birth"][1] == alone["auc_birth"].value
-    assert evolution.evaluate(runs(), LABELS, metrics=KEYS, order=["b", "a"]).by("condition")["condition"][0] == "b"
+    assert (
+        evolution.evaluate(runs(), LABELS, metrics=KEYS, conditions=["b", "a"]).by("condition")["condition"][0] == "b"
+    )
 
 
 def test_copies_of_a_run_count_once():

@@ -25,8 +25,7 @@ DOORS = (
             Input("test_edges", "Held-out edges (n, 2), for static_auc."),
         ),
         options=(
-            Option("conditions", tuple[str, ...] | None, None, "Evaluate only these."),
-            Option("order", tuple[str, ...] | None, None, "The predicted order of the conditions, the best first."),
+            Option("conditions", tuple[str, ...] | None, None, "Evaluate only these, in this order."),
             Option(
                 "score", Literal["poincare", "euclidean", "cosine", "dot"], "poincare", "How pairs of nodes are scored."
             ),

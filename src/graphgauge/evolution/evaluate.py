@@ -26,7 +26,6 @@ def evaluate(
     embeddings: Any = None,
     ids: Any = None,
     conditions: Sequence[str] | None = None,
-    order: Sequence[str] | None = None,
     node_ids: Any = None,
     node_types: Any = None,
     test_edges: Any = None,
@@ -54,9 +53,7 @@ def evaluate(
     embeddings, ids
         As in `from_events` and `from_snapshots`.
     conditions
-        Evaluate only these, in this order.
-    order
-        The predicted order of the conditions, the best first; it says how they are listed.
+        Evaluate only these, and list them in this order.
     node_ids, node_types, test_edges, score, directed, nan, metrics, confidence
         As in `AdaptiveEvaluator`; without `metrics`, those of the family's default.
     negatives
@@ -99,7 +96,7 @@ def evaluate(
     known = log.runs if stored else list(dict.fromkeys(map(_run, log)))
     if not known:
         raise InputError("contains no run", where=str(log.folder) if stored else "log", fix=LAYOUT)
-    runs = _chosen(known, order if conditions is None else conditions)
+    runs = _chosen(known, conditions)
     suite = EvaluationSuite(
         node_ids,
         labels,
