@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric
-from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.core.types import Ints, Mask
 from graphgauge.evolution.edges import (
@@ -86,8 +86,6 @@ class Options:
     def __post_init__(self) -> None:
         if not callable(self.score):
             one_of("score", self.score, SCORES)
-        if not isinstance(self.directed, bool | np.bool_):
-            raise OptionError(f"directed must be True or False, not {self.directed!r:.80}")
         if self.negatives != "all":
             whole_number("negatives", self.negatives, 1)
         nan_policy(self.nan)

@@ -30,10 +30,11 @@ from graphgauge.recovery.graph import (
 
 _BOTH = "A_true and A_pred"
 # What truth and prediction are called in errors.
-ARGUMENTS = ("A_true", "A_pred")
-ORIENTATIONS, SIGNS = ("row_to_column", "column_to_row"), ("absolute", "keep")
+_ARGUMENTS = ("A_true", "A_pred")
+_ORIENTATIONS, SIGNS = ("row_to_column", "column_to_row"), ("absolute", "keep")
 _ROLES = ("source", "target", "weight")
-MOST_NODES = 10_000_000
+# Nodes of a graph, of which a file may give no more than the number.
+_MOST_NODES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Reading:
             one_of("sign", self.sign, SIGNS)
         nan_policy(self.nan)
         for direction, code in zip(self.orientations, self.encodings, strict=True):
-            one_of("orientation", str(direction), ORIENTATIONS)
+            one_of("orientation", str(direction), _ORIENTATIONS)
             if code is not None and direction != "row_to_column":
                 what = f"orientation={direction!r} with encoding={code!r}"
                 raise OptionError(what, fix="An encoding sets the direction.")
@@ -76,7 +77,7 @@ class Reading:
 
 def _for_both(option: str, value: Any, usual: Any) -> tuple[Any, ...]:
     """An option of truth and prediction: one value is the prediction's, a pair sets both."""
-    value = one_word(value)
+    value = _one_word(value)
     if isinstance(value, str) or value is None:
         return usual, value
     if not isinstance(value, tuple | list) or len(value) != 2:
@@ -85,7 +86,7 @@ def _for_both(option: str, value: Any, usual: Any) -> tuple[Any, ...]:
     return tuple(usual if each in (None, "none") else each for each in value)
 
 
-def one_word(value: Any) -> Any:
+def _one_word(value: Any) -> Any:
     """A list of one word, as commands write it, as that word."""
     is_word = isinstance(value, tuple | list) and len(value) == 1 and isinstance(value[0], str)
     return value[0] if is_word else value
@@ -118,9 +119,9 @@ def _several(value: Any, lagged: bool, encoding: str | None) -> list[Any] | None
     axes = 3 if lagged or text else 2
     if isinstance(value, np.ndarray) or is_tensor(value):
         return list(value) if value.ndim == axes + 1 else None
-    if not isinstance(value, list) or not value or are_edges(value):
+    if not isinstance(value, list) or not value or _are_edges(value):
         return None
-    if any(are_edges(part) if isinstance(part, list) else _is_graph(part) for part in value):
+    if any(_are_edges(part) if isinstance(part, list) else _is_graph(part) for part in value):
         return value
     if all(isinstance(part, list) for part in value) and encoding is None:
         array = as_numeric(value, "A_true or A_pred")
@@ -140,7 +141,7 @@ def _is_graph(part: Any) -> bool:
 
 def _read(value: Any, where: str, lagged: bool, reading: Reading) -> Side:
     """One argument as a side."""
-    place = ARGUMENTS.index(where)
+    place = _ARGUMENTS.index(where)
     side = from_library(value, where) or _read_plain(value, where, reading.encodings[place], lagged, reading.columns)
     if lagged and side.occur is not None:
         raise InputError("a list of edges has no lags", where=where, fix="Pass an array (d, d, lags + 1).")
@@ -158,7 +159,7 @@ def _read(value: Any, where: str, lagged: bool, reading: Reading) -> Side:
 def _read_plain(value: Any, where: str, encoding: str | None, lagged: bool, columns: Any) -> Side:
     if isinstance(value, Graph):
         return listed(value, where)
-    if isinstance(value, list) and (not value or are_edges(value)):
+    if isinstance(value, list) and (not value or _are_edges(value)):
         try:
             return listed(Graph.from_edges(value), where)
         except InputError as error:
@@ -166,7 +167,7 @@ def _read_plain(value: Any, where: str, encoding: str | None, lagged: bool, colu
     if isinstance(value, Mapping) or (hasattr(value, "columns") and hasattr(value, "__getitem__")):
         return _from_table(value, where, encoding, lagged, columns)
     if hasattr(value, "tocsr") and hasattr(value, "nnz"):
-        refuse_many(max(value.shape), where)
+        _refuse_many(max(value.shape), where)
         if encoding is None and not lagged:
             return Side(where, (_from_sparse(value, where),))
         value = value.toarray()
@@ -175,7 +176,7 @@ def _read_plain(value: Any, where: str, encoding: str | None, lagged: bool, colu
     return Side(where, _matrices(as_numeric(value, where), where, lagged))
 
 
-def are_edges(value: list[Any]) -> bool:
+def _are_edges(value: list[Any]) -> bool:
     """Whether a list is one of edges."""
     return bool(value) and all(isinstance(edge, tuple) and from_library(edge, "") is None for edge in value)
 
@@ -241,10 +242,10 @@ def _edges_of(table: Mapping[Any, AnyArray], where: str, columns: Mapping[str, s
         raise InputError(f"a weight is not a number ({error})", where=where) from None
 
 
-def refuse_many(d: int, where: str) -> None:
+def _refuse_many(d: int, where: str) -> None:
     """Refuse more nodes than there is memory to count: in a file they are only a number."""
-    if d > MOST_NODES:
-        what = f"has {d:,} nodes, more than {MOST_NODES:,}"
+    if d > _MOST_NODES:
+        what = f"has {d:,} nodes, more than {_MOST_NODES:,}"
         raise InputError(what, where=where, fix="Leave out nodes without edges.")
 
 
@@ -253,7 +254,7 @@ def refuse_many(d: int, where: str) -> None:
 
 def _pair(A_true: Any, A_pred: Any, reading: Reading, lagged: bool, row: int | None = None) -> Pair:
     """One pair; errors about values name its `row` among several."""
-    given = zip((A_true, A_pred), ARGUMENTS, strict=True)
+    given = zip((A_true, A_pred), _ARGUMENTS, strict=True)
     sides = tuple(_read(value, where, lagged, reading) for value, where in given)
     order, d = _nodes(sides, reading.nodes)
     truth, layers = (_placed(side, order, d, reading.nodes) for side in sides)
@@ -301,13 +302,13 @@ def _nodes(sides: tuple[Side, ...], nodes: Any) -> tuple[Names | None, int]:
     if d is None:
         fix = 'Pass nodes=: a number, names, or "listed" for those that occur.'
         raise InputError("a list of edges does not show nodes without edges", where=_BOTH, fix=fix)
-    refuse_many(d, "nodes" if count is not None else _BOTH)
+    _refuse_many(d, "nodes" if count is not None else _BOTH)
     return order, d
 
 
 def _counted_or_named(nodes: Any, sides: tuple[Side, ...]) -> tuple[int | None, Names | None]:
     """The value of `nodes=`: the number of nodes, or their names."""
-    nodes = one_word(nodes)
+    nodes = _one_word(nodes)
     if nodes is None:
         return None, None
     if isinstance(nodes, str) and nodes == "listed":
@@ -420,7 +421,7 @@ def _wrong_values(
     index = (*([] if row is None else [row]), *first, *([lag] if len(layers) > 1 else []))
     total = sum(2 * pairs + cells for pairs, cells in map(pair.units, pair.lags))
     what = f"{sum(map(len, cells)):,} of {total:,} {said}, the first at index {index}"
-    return InputError(what, where=ARGUMENTS[side], fix=fix)
+    return InputError(what, where=_ARGUMENTS[side], fix=fix)
 
 
 _SQUARE = "Row i, column j is the edge i → j; pass a list of edges as a list of tuples."
