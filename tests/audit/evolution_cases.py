@@ -86,25 +86,6 @@ def with_labels(rng, fault):
     return {"labels": labels, "embeddings": columns.astype(np.float32)}
 
 
-def declared(rng, hidden=0, phantom=0):
-    """Five cycles that add and remove edges; one or two of them hide so many births, or invent births."""
-    points, edges, labels = start(rng)
-    suite = EvaluationSuite(range(NODES), labels, ["run"], metrics=["delta_homophily"], undeclared="report")
-    suite.begin("run", points, edges)
-    silent = rng.choice(5, rng.integers(1, 3), replace=False)
-    for cycle in range(5):
-        new, removed = born(rng, points, int(rng.integers(15, 60)), 1), rng.permutation(edges)[:10]
-        gone = np.isin(np.sort(edges) @ [NODES, 1], np.sort(removed) @ [NODES, 1])
-        edges = np.concatenate([edges[~gone], new])
-        said = new[hidden:] if cycle in silent else new
-        if cycle in silent and phantom:
-            free = rng.integers(0, NODES, (40 * phantom, 2))
-            taken = np.isin(np.sort(free) @ [NODES, 1], np.sort(edges) @ [NODES, 1]) | (free[:, 0] == free[:, 1])
-            said = np.concatenate([said, free[~taken][:phantom]])
-        suite.step("run", points, said, edges, cycle)
-    return suite.evaluation()._materials
-
-
 def undeclared(rng, cycles=0):
     """Five cycles; births of so many of them are left to be told from the graphs."""
     points, edges, labels = start(rng)
@@ -163,16 +144,6 @@ CASES = [
         trained,
         lambda rng, weight: grown(rng, weight, 120, over_births=True),
         {"a third of each point from its neighbours": 0.35, "half": 0.5, "three quarters": 0.75},
-    ),
-    Case(
-        "undeclared-births",
-        declared,
-        lambda rng, fault: declared(rng, **fault),
-        {
-            "one birth of a cycle that did not happen": {"phantom": 1},
-            "two births of a cycle not declared": {"hidden": 2},
-            "ten": {"hidden": 10},
-        },
     ),
     Case("inferred-births", undeclared, undeclared, {"in one cycle of five": 1, "in three": 3, "in all": 5}),
     Case("copied-run", repeated, repeated, {"one of four seeds": 1, "two": 2, "three": 3}),

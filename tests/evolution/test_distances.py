@@ -93,7 +93,7 @@ def test_link_score():
     distance = poincare_distance(u, v)
     assert link_score(u, v, temperature=2.0) == pytest.approx(expit(-distance / 2), rel=1e-15)
     assert link_score(u, u) == 0.5
-    with pytest.raises(OptionError, match="positive"):
+    with pytest.raises(OptionError, match="temperature must be a number above 0"):
         link_score(u, v, temperature=0)
 
 

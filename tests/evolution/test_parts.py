@@ -11,8 +11,7 @@ from tests.evolution.grown import block_graph, cycles
 from graphgauge import Evaluation, audit, evolution
 from graphgauge.core.errors import InputError
 from graphgauge.evolution.areas import _drawn_variance, _farther
-from graphgauge.evolution.edges import codes_of, ends_of
-from graphgauge.evolution.pairs import FreePairs, LinkScores
+from graphgauge.evolution.edges import FreePairs, codes_of, ends_of, orders_by_graph
 
 LABELS = block_graph().labels
 
@@ -84,12 +83,12 @@ def test_scores_of_links_by_sets_of_neighbours():
         around[u].add(v)
         around[v].add(u)
     first, second = np.array(list(combinations(range(90), 2))).T
-    scores = LinkScores(codes, 90)
+    orders = orders_by_graph(codes, 90)
     shared = [around[u] & around[v] for u, v in zip(first, second, strict=True)]
     wanted = [sum(1 / np.log(len(around[w])) for w in each) for each in shared]
-    np.testing.assert_allclose(scores.adamic_adar(first, second), wanted, atol=1e-12)
+    np.testing.assert_allclose(-orders["Adamic–Adar"](first, second), wanted, atol=1e-12)
     degrees = np.array([len(around[node]) for node in range(90)])
-    np.testing.assert_array_equal(scores.preferential_attachment(first, second), degrees[first] * degrees[second])
+    np.testing.assert_array_equal(-orders["preferential attachment"](first, second), degrees[first] * degrees[second])
 
 
 @pytest.mark.parametrize(("size", "found"), [(19, False), (20, True), (21, True)])

@@ -42,7 +42,9 @@ def test_conditions_are_not_averaged():
     assert table["condition"].tolist() == ["a", "b"]
     alone = evolution.evaluate(runs(), LABELS, metrics=KEYS, conditions=["b"])
     assert table["auc_birth"][1] == alone["auc_birth"].value
-    assert evolution.evaluate(runs(), LABELS, metrics=KEYS, order=["b", "a"]).by("condition")["condition"][0] == "b"
+    assert (
+        evolution.evaluate(runs(), LABELS, metrics=KEYS, conditions=["b", "a"]).by("condition")["condition"][0] == "b"
+    )
 
 
 def test_copies_of_a_run_count_once():
@@ -62,13 +64,14 @@ def test_circular_areas_are_found_in_a_run_without_interval():
     assert "circular-auc" not in {each.check for each in still.findings}
 
 
-def test_undeclared_births_are_refused_or_found():
+def test_undeclared_births_are_refused():
     given = cycles(count=1)[0]
     given["new_edges"] = given["new_edges"][:-3]
     with pytest.raises(InputError, match="3 edges were neither in the graph before the cycle nor in new_edges"):
         evolution.evaluate([given], LABELS)
-    found = evolution.evaluate([given], LABELS, undeclared="report")
-    assert [each.check for each in found.findings if each.severity == "error"] == ["undeclared-births"]
+    given["new_edges"] = np.concatenate([cycles(count=1)[0]["new_edges"], [[0, 89]]])
+    with pytest.raises(InputError, match="1 edges were declared as births and are not in the graph after the cycle"):
+        evolution.evaluate([given], LABELS)
 
 
 def test_births_that_are_not_given_are_those_that_the_graph_gained():

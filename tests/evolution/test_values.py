@@ -101,7 +101,7 @@ def test_growth_is_smoothed_and_births_are_followed():
     suite = evolution.EvaluationSuite(range(90), LABELS, ["run"], metrics="all")
     suite.replay(run)
     (own,) = suite.of("run")
-    first, second, _ = own.tgc_history
+    first, second, _ = own.history["tgc"]
     assert second == pytest.approx(0.9 * first + 0.1 * evolution.tgc_step(20, 90, 90))
     assert own.history["retention"][1:] == [1.0, 1.0]
     assert np.isnan(own.history["retention"][0])

@@ -238,7 +238,7 @@ def test_rewired_graphs_are_not_refused():
 
 
 def test_ids_are_one_per_row() -> None:
-    with pytest.raises(InputError, match=r"ids: have shape \(2, 2\)"):
+    with pytest.raises(InputError, match=r"ids: expected shape \(any\), found \(2, 2\)"):
         evolution.from_events([0], [1], [0], embeddings=np.zeros((2, 2)), ids=[[0, 1], [2, 3]])
     with pytest.raises(InputError, match="is not among the ids"):
         evolution.from_events([0], [1], [0], embeddings=np.zeros((0, 2)), ids=np.empty(0, np.int64))

@@ -20,7 +20,7 @@ from graphgauge.core.registry import find as find_metric
 from graphgauge.core.registry import metrics
 from graphgauge.core.result import Result, enclosing
 from graphgauge.evolution.areas import Area
-from graphgauge.evolution.probe import Folds
+from graphgauge.evolution.homophily import Folds
 from graphgauge.evolution.summary import Trajectory, over_runs
 from graphgauge.stats.shift import of_pairs
 

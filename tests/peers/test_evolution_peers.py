@@ -15,8 +15,7 @@ from tests.peers.agreement import assert_current, cases, lines, peer, versions
 
 from graphgauge.core.errors import InputError
 from graphgauge.evolution import AdaptiveEvaluator, poincare_distance
-from graphgauge.evolution.edges import codes_of
-from graphgauge.evolution.pairs import FreePairs
+from graphgauge.evolution.edges import FreePairs, codes_of
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 

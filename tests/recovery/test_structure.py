@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.recovery.forms import evaluate, model
 
+from graphgauge import recovery
 from graphgauge._core import compelled_edges
 from graphgauge.core.errors import InputError
 
@@ -192,3 +193,9 @@ def test_adjustment_distances_are_refused_where_a_fork_has_left_their_threads_be
     child.start()
     assert "forked" in answers.get(timeout=60)
     child.join(60)
+
+
+def test_the_class_of_a_graph_without_edges_is_compared():
+    empty = np.zeros((3, 3))
+    assert recovery.cpdag(empty).marks == ()
+    assert recovery.evaluate(recovery.cpdag(empty), recovery.cpdag(empty), metrics=["cpdag_shd"])["cpdag_shd"] == 0

@@ -1,6 +1,6 @@
 """Systems that grow and rewire their own graph: are the edges that they add worth adding?"""
 
-from graphgauge.evolution.cycle import Cycle
+from graphgauge.evolution.cycle import Cycle, tgc_step
 from graphgauge.evolution.evaluate import evaluate
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
 from graphgauge.evolution.events import from_events, from_snapshots
@@ -16,7 +16,6 @@ from graphgauge.evolution.functions import (
     poincare_distance_batch,
     static_auc,
 )
-from graphgauge.evolution.growth import tgc_step
 from graphgauge.evolution.log import Log
 from graphgauge.evolution.suite import EvaluationSuite, NietzscheEvaluationSuite, build_evaluation_suite_from_cora
 

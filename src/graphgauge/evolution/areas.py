@@ -13,10 +13,8 @@ from graphgauge import _core
 from graphgauge.core.errors import InputError
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import Floats, Ints, Mask
-from graphgauge.evolution.edges import among, codes_of, edges_of, joined, set_of
-from graphgauge.evolution.pairs import FreePairs, LinkScores
-from graphgauge.evolution.points import Order
-from graphgauge.evolution.state import State
+from graphgauge.evolution.cycle import State
+from graphgauge.evolution.edges import FreePairs, Order, among, codes_of, edges_of, joined, orders_by_graph, set_of
 from graphgauge.stats.dyads import Dyads
 
 # How often targets are drawn again before the remaining candidates are listed, and how many are drawn at once.
@@ -214,8 +212,8 @@ def _redrawn(
 
 def after(state: State) -> Area:
     """Births against non-edges of original nodes, by the embeddings after the cycle."""
-    births = state.births.edges[state.fresh & state.after.holds(state.births.edges)]
-    why = "no births" if state.fresh.any() else _why_none(state)
+    births = state.births.edges[state.births.fresh & state.after.holds(state.births.edges)]
+    why = "no births" if state.births.fresh.any() else _why_none(state)
     return _warned(state, against_non_edges(state, state.after.order, births, state.eligible, state.births.after, why))
 
 
@@ -223,18 +221,16 @@ def before(state: State) -> Area:
     """The same births and pairs by the embeddings before the cycle; nodes without one are left out."""
     if state.before is None:
         return Area.none(NO_BEFORE, state.nodes)
-    births = state.births.edges[state.old & state.fresh]
+    births = state.births.edges[state.old & state.births.fresh]
     eligible = state.eligible[state.before.present[state.eligible]]
 
     def area(order: Order) -> Area:
         return against_non_edges(state, order, births, eligible, state.births.after, _why_none(state))
 
-    found = area(state.before.order)
-    edges = edges_of(state.births.before) if state.options.directed else None
-    graph = state.births.before if edges is None else set_of(edges)
-    if len(found) and state.options.per_birth is not None and 0 < len(graph) <= _MOST_EDGES:
-        levels = {name: area(order).value for name, order in LinkScores(graph, state.nodes).orders.items()}
-        found = replace(found, baselines=levels)
+    found, edges = area(state.before.order), state.births.before
+    if len(found) and state.options.per_birth is not None and 0 < len(edges) <= _MOST_EDGES:
+        simple = orders_by_graph(set_of(edges_of(edges)), state.nodes)
+        found = replace(found, baselines={name: area(order).value for name, order in simple.items()})
     young = np.count_nonzero(~state.old)
     said = f"births left out of auc_birth, because a node had no embedding before the cycle: {young}"
     return _warned(state, found, *([said] if young else []))
@@ -245,7 +241,7 @@ def matched(state: State) -> Area:
     if state.before is None or state.inserted is None:
         return Area.none(NO_BEFORE, state.nodes)
     births, stood = state.births.edges, state.before.present
-    births = births[state.fresh & state.inserted.holds(births) & stood[births].any(axis=1)]
+    births = births[state.births.fresh & state.inserted.holds(births) & stood[births].any(axis=1)]
     arms = [_arms(stood[births[:, 1]], kept=0)]
     if not state.options.directed:
         arms.append(_arms(stood[births[:, 0]], kept=1))
@@ -257,7 +253,7 @@ def newborn(state: State) -> Area:
     if state.inserted is None:
         return Area.none(NO_BEFORE, state.nodes)
     births, new = state.births.edges, state.newborn
-    births = births[state.fresh & state.inserted.holds(births) & new[births].any(axis=1)]
+    births = births[state.births.fresh & state.inserted.holds(births) & new[births].any(axis=1)]
     types = np.zeros(state.nodes, np.int64) if state.types is None else state.types
     pools = np.where(state.inserted.present, 2 * types + new, -1)
     arms = np.concatenate([_arms(new[births[:, end]], kept=end) for end in (0, 1)])
@@ -296,4 +292,4 @@ def _warned(state: State, area: Area, *more: str) -> Area:
 def _why_none(state: State) -> str:
     if not len(state.births):
         return "no births"
-    return "every birth has a new node" if state.fresh.any() else "every birth is of an edge that existed before"
+    return "every birth has a new node" if state.births.fresh.any() else "every birth is of an edge that existed before"

@@ -11,7 +11,6 @@ from graphgauge.core.arrays import as_numeric, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.core.finding import check
 from graphgauge.core.types import Floats, Ints
-from graphgauge.evolution.births import Balance
 from graphgauge.evolution.labels import Labelled
 from graphgauge.stats.dyads import FEWEST_DYADIC_DF, Dyads
 from graphgauge.stats.intervals import t_interval
@@ -70,24 +69,6 @@ def copied_run(copies: Mapping[str, int]) -> Evidence | None:
 
 
 @check(
-    "undeclared-births",
-    family="evolution",
-    severity="error",
-    message="births and graphs disagree in {cycles} of {known} cycles: beside {declared:,} declared births, "
-    "{appeared:,} edges appeared without being declared, and {absent:,} declared ones are not in the graph after them",
-    remedy="Pass every edge that the system added, and no other, as new_edges; a selection says nothing about it.",
-)
-def undeclared_births(balances: Sequence[Balance]) -> Evidence | None:
-    """The edges that appeared in the graph are not those that the system declared as births."""
-    known = [balance for balance in balances if balance.known]
-    cycles = sum(balance.appeared + balance.absent > 0 for balance in known)
-    if not cycles:
-        return None
-    totals = {name: sum(getattr(each, name) for each in known) for name in ("declared", "appeared", "absent")}
-    return totals | {"cycles": cycles, "known": len(known)}
-
-
-@check(
     "bipartite-growth",
     family="evolution",
     message="every edge is between two sides of {left:,} and {right:,} nodes, and births are compared with pairs "
@@ -138,11 +119,9 @@ def label_in_embeddings(labels: Any, embeddings: Any, node_ids: Any = None) -> E
     rows = as_numeric(embeddings, "embeddings")
     require_shape(rows, (None, None), "embeddings", "Pass one row per node.")
     if labelled.nodes.max(initial=-1) >= len(rows):
-        raise InputError(
-            f"node {labelled.nodes[-1]} has a label, and there are {len(rows)} rows",
-            where="embeddings",
-            fix="Row i belongs to node i; pass node_ids if the labels belong to other nodes.",
-        )
+        what = f"node {labelled.nodes[-1]} has a label, and there are {len(rows)} rows"
+        fix = "Row i belongs to node i; pass node_ids if the labels belong to other nodes."
+        raise InputError(what, where="embeddings", fix=fix)
     rows, classes = rows[labelled.nodes], labelled.classes
     sizes = np.bincount(classes[classes >= 0], minlength=1)
     used = np.isfinite(rows).all(axis=1) & (classes >= 0) & (sizes[classes] >= _ENOUGH)

@@ -25,19 +25,12 @@ DOORS = (
             Input("test_edges", "Held-out edges (n, 2), for static_auc."),
         ),
         options=(
-            Option("conditions", tuple[str, ...] | None, None, "Evaluate only these."),
-            Option("order", tuple[str, ...] | None, None, "The predicted order of the conditions, the best first."),
+            Option("conditions", tuple[str, ...] | None, None, "Evaluate only these, in this order."),
             Option(
                 "score", Literal["poincare", "euclidean", "cosine", "dot"], "poincare", "How pairs of nodes are scored."
             ),
             Option("directed", bool, False, "Edges have a direction."),
             Option("negatives", int | Literal["all"], 1, "Pairs without an edge drawn for each birth, or all.", 1),
-            Option(
-                "undeclared",
-                Literal["refuse", "report"],
-                "refuse",
-                "Births that are not the edges that the graphs gained: an error, or a finding.",
-            ),
         ),
         common=(METRICS, CONFIDENCE, NAN, SEED),
         example="graphgauge evolution --log runs --labels labels.npy",

@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from graphgauge.core import registry
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.registry import select
 from graphgauge.core.types import AnyArray
 from graphgauge.evolution.cycle import Cycle
 from graphgauge.evolution.events import Ids, from_events, from_snapshots
 from graphgauge.evolution.log import LAYOUT, Log, Run, as_cycles
 from graphgauge.evolution.points import Score
-from graphgauge.evolution.samples import available
 from graphgauge.evolution.suite import EvaluationSuite
 from graphgauge.io.tables import read_table
 
@@ -27,7 +26,6 @@ def evaluate(
     embeddings: Any = None,
     ids: Any = None,
     conditions: Sequence[str] | None = None,
-    order: Sequence[str] | None = None,
     node_ids: Any = None,
     node_types: Any = None,
     test_edges: Any = None,
@@ -35,7 +33,6 @@ def evaluate(
     directed: bool = False,
     negatives: int | str = 1,
     folds: int = 5,
-    undeclared: str = "refuse",
     nan: str = "raise",
     metrics: str | Sequence[Any] | None = None,
     confidence: float = 0.95,
@@ -56,10 +53,8 @@ def evaluate(
     embeddings, ids
         As in `from_events` and `from_snapshots`.
     conditions
-        Evaluate only these, in this order.
-    order
-        The predicted order of the conditions, the best first; it says how they are listed.
-    node_ids, node_types, test_edges, score, directed, undeclared, nan, metrics, confidence
+        Evaluate only these, and list them in this order.
+    node_ids, node_types, test_edges, score, directed, nan, metrics, confidence
         As in `AdaptiveEvaluator`; without `metrics`, those of the family's default.
     negatives
         How many pairs without an edge are drawn for each birth, or "all".
@@ -76,7 +71,7 @@ def evaluate(
     Raises
     ------
     InputError
-        If a log is damaged, or births are not the edges that the graphs gained and `undeclared` is `refuse`.
+        If a log is damaged, or births are not the edges that the graphs gained.
     OptionError
         If an argument has no such value.
 
@@ -97,13 +92,11 @@ def evaluate(
         test_edges = None if test_edges is None else named.rows(test_edges, "test_edges")
     log = _opened_log(log, embeddings, ids, directed)
     stored = isinstance(log, Log)
-    if stored and labels is None:
-        labels = log.labels()
-    known = list(log.runs if stored else dict.fromkeys(map(_run, log)))
+    labels = log.labels() if stored and labels is None else labels
+    known = log.runs if stored else list(dict.fromkeys(map(_run, log)))
     if not known:
-        where = str(log.folder) if stored else "log"
-        raise InputError("contains no run", where=where, fix=LAYOUT)
-    runs = _chosen(known, order if conditions is None else conditions)
+        raise InputError("contains no run", where=str(log.folder) if stored else "log", fix=LAYOUT)
+    runs = _chosen(known, conditions)
     suite = EvaluationSuite(
         node_ids,
         labels,
@@ -115,7 +108,6 @@ def evaluate(
         directed=directed,
         node_types=node_types,
         test_edges=test_edges,
-        undeclared=undeclared,
         nan=nan,
         metrics=metrics,
         confidence=confidence,
@@ -125,8 +117,8 @@ def evaluate(
     if not suite.evaluators:
         raise InputError("contains no cycle after the start", where="log", fix="Append the cycles that follow it.")
     # An evaluator also computes what only the original document asks for.
-    default, _ = select("evolution", None, available(labels=True, test_edges=True))
-    return suite.evaluation(None if metrics is not None else [metric.key for metric, _ in default])
+    default = [metric.key for metric in registry.metrics("evolution") if metric.default]
+    return suite.evaluation(default if metrics is None else None)
 
 
 def opened(path: Path) -> Log | dict[str, AnyArray]:
@@ -138,24 +130,24 @@ def _opened_log(log: Any, embeddings: Any, ids: Any, directed: bool) -> Any:
     """A `Log`, whose cycles are read one by one, or the cycles of whatever else is given."""
     if isinstance(log, str | os.PathLike):
         log = Log(log)
-    columns = log if isinstance(log, Mapping) else getattr(log, "columns", None)
-    if columns is None or isinstance(log, Log):
-        if _are_graphs(log) and embeddings is not None:
-            return from_snapshots(log, embeddings, ids=ids)
-        if _are_graphs(log):
+    if isinstance(log, Mapping) or hasattr(log, "columns"):
+        columns = log if isinstance(log, Mapping) else log.columns
+        if embeddings is None:
+            raise OptionError("a table of events has no embeddings", fix="Pass embeddings=.")
+        missing = [name for name in ("source", "target", "cycle") if name not in columns]
+        if missing:
+            fix = f"Name columns source, target, cycle and action; it has {', '.join(map(str, columns))}."
+            raise InputError(f"has no column {missing[0]}", where="log", fix=fix)
+        parts = [log[name] for name in ("source", "target", "cycle", "action") if name in columns]
+        return from_events(*parts, embeddings=embeddings, ids=ids, directed=directed)
+    if _are_graphs(log):
+        if embeddings is None:
             raise OptionError("snapshots have no embeddings", fix="Pass embeddings=.")
-        if embeddings is not None or ids is not None:
-            fix = "Leave them out: cycles have theirs."
-            raise OptionError("embeddings and ids go with events or snapshots", fix=fix)
-        return log if isinstance(log, Log) else list(as_cycles(log))
-    if embeddings is None:
-        raise OptionError("a table of events has no embeddings", fix="Pass embeddings=.")
-    missing = [name for name in ("source", "target", "cycle") if name not in columns]
-    if missing:
-        fix = f"Name columns source, target, cycle and action; it has {', '.join(map(str, columns))}."
-        raise InputError(f"has no column {missing[0]}", where="log", fix=fix)
-    parts = [log[name] for name in ("source", "target", "cycle", "action") if name in columns]
-    return from_events(*parts, embeddings=embeddings, ids=ids, directed=directed)
+        return from_snapshots(log, embeddings, ids=ids)
+    if embeddings is not None or ids is not None:
+        fix = "Leave them out: cycles have theirs."
+        raise OptionError("embeddings and ids go with events or snapshots", fix=fix)
+    return log if isinstance(log, Log) else list(as_cycles(log))
 
 
 def _are_graphs(log: Any) -> bool:
@@ -166,7 +158,7 @@ def _run(cycle: Cycle) -> Run:
     return cycle.condition, cycle.seed
 
 
-def _chosen(known: list[Run], conditions: Any) -> list[Run]:
+def _chosen(known: Sequence[Run], conditions: Any) -> list[Run]:
     """The runs of these conditions in their order, or all."""
     names = list(dict.fromkeys(name for name, _ in known))
     asked = [conditions] if isinstance(conditions, str) else list(names if conditions is None else conditions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -15,11 +15,12 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.loop import measure
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.registry import Chosen, select
-from graphgauge.evolution.cycle import Cycle, Options, Past
+from graphgauge.evolution import areas
+from graphgauge.evolution.cycle import Cycle, Options, Past, State
+from graphgauge.evolution.edges import among, set_of, two_sides
+from graphgauge.evolution.homophily import Folds, LabelPairs
 from graphgauge.evolution.labels import Labelled
 from graphgauge.evolution.points import COORDINATES, Score
-from graphgauge.evolution.samples import Samples, available, evidence_of
-from graphgauge.evolution.state import State
 
 # The metrics of the original document; a cycle has them beside the defaults of the family.
 DOCUMENT = (
@@ -33,6 +34,18 @@ DOCUMENT = (
     "nca_std",
     "tgc",
 )
+
+# What metrics are computed on, by name.
+_SAMPLES: Mapping[str, Callable[[State], Any]] = {
+    "after": areas.after,
+    "before": areas.before,
+    "matched": areas.matched,
+    "newborn": areas.newborn,
+    "held_out": areas.held_out,
+    "labels": LabelPairs,
+    "probe": Folds.from_state,
+    "cycle": lambda state: state,
+}
 
 
 class StepEvaluation(Evaluation):
@@ -75,8 +88,6 @@ class AdaptiveEvaluator:
         a bipartite graph, of one node of either side.
     test_edges
         Held-out edges for `static_auc`.
-    undeclared
-        Births that are not the edges that the graphs gained are an error (`refuse`), or a finding (`report`).
     nan
         `raise`, or `omit`: nodes whose embedding has NaN are left out and counted.
     metrics
@@ -111,7 +122,6 @@ class AdaptiveEvaluator:
         directed: bool = False,
         node_types: Any = None,
         test_edges: Any = None,
-        undeclared: str = "refuse",
         nan: str = "raise",
         metrics: str | Sequence[Any] | None = None,
         confidence: float = 0.95,
@@ -120,18 +130,17 @@ class AdaptiveEvaluator:
     ) -> None:
         node_ids = cora_node_ids if node_ids is None else node_ids
         labels = cora_labels if labels is None else labels
-        self.options = Options(
-            n_neg_per_pos, nca_n_splits, nan, seed, undeclared, score, directed, test_edges, node_types
-        )
+        self.options = Options(n_neg_per_pos, nca_n_splits, nan, seed, score, directed, test_edges, node_types)
         self.confidence = confidence_level(confidence)
         self._labelled: Labelled | None = None
         if labels is not None:
             self._labelled = Labelled.from_labels(labels, node_ids)
         elif node_ids is not None:
             self._labelled = Labelled.without_labels(node_ids)
+        absent = {"labels": labels is None, "probe": labels is None, "held_out": test_edges is None}
+        self._samples = [name for name in _SAMPLES if not absent.get(name)]
         self._metrics = metrics
-        self._samples = available(labels=labels is not None, test_edges=test_edges is not None)
-        _chosen(metrics, self._samples)  # raises now what is asked for and cannot be had
+        self._selected()  # raises now what is asked for and cannot be had
         self._past = Past()
         self.evaluations: list[Evaluation] = []
         self.evidence: list[dict[str, tuple[Any, ...]]] = []  # what checks look at, by cycle
@@ -154,11 +163,6 @@ class AdaptiveEvaluator:
         keys = dict.fromkeys(key for each in self.evaluations for key in each)
         values = {key: [each[key].value if key in each else np.nan for each in self.evaluations] for key in keys}
         return {"cycle": [each.options["cycle"] for each in self.evaluations], **values}
-
-    @property
-    def tgc_history(self) -> list[float]:
-        """The growth rate of each cycle."""
-        return self.history.get("tgc", [])
 
     def evaluate_cycle(
         self,
@@ -221,10 +225,15 @@ class AdaptiveEvaluator:
         # Edges that appeared between cycles that are not adjacent are unknown.
         past = self._past if number == last + 1 else replace(self._past, edges=None)
         state = State(given, self._labelled or _original(given), self.options, past)
-        samples, conventions = Samples(state, self._samples), state.conventions(given)
-        chosen, named = _chosen(self._metrics, self._samples, newborn=bool(state.newborn.any()))
+        conventions = state.conventions(given)
+        chosen, named = self._selected()
+        if self._metrics != "all" and not state.newborn.any():
+            chosen = [each for each in chosen if each[0].key != "auc_newborn" or "auc_newborn" in named]
+        needs = {need for metric, _ in chosen for need in metric.needs}
+        needs |= {"before"} if "after" in needs else set()  # a check compares them
+        samples = {name: _SAMPLES[name](state) for name in self._samples if name in needs}
         measured = measure(chosen, samples, named=named, confidence=self.confidence, conventions=conventions)
-        evidence = evidence_of(samples, first=not self.evaluations)
+        evidence = _evidence(state, samples, first=not self.evaluations)
         evaluation = StepEvaluation(
             "evolution",
             measured.results,
@@ -238,6 +247,13 @@ class AdaptiveEvaluator:
         self.evidence.append(evidence)
         return evaluation
 
+    def _selected(self) -> tuple[list[Chosen], frozenset[str]]:
+        """The metrics to compute, and the keys of those named; without `metrics`, the original document's too."""
+        chosen, named = select("evolution", "all" if self._metrics is None else self._metrics, self._samples)
+        if self._metrics is None:
+            chosen = [each for each in chosen if each[0].default or each[0].key in DOCUMENT]
+        return chosen, named
+
     def _remember(self, state: State) -> None:
         births = state.births.edges
         self._start = self._start or _hash(state.births.before)
@@ -247,17 +263,19 @@ class AdaptiveEvaluator:
         self._digest = _hash(self._digest, births, state.after.rows.sum())
 
 
-def _chosen(metrics: Any, samples: Sequence[str], newborn: bool = True) -> tuple[list[Chosen], frozenset[str]]:
-    """The metrics to compute, and the keys of those that were named; by default also those of the original document.
-
-    That of new nodes is computed in cycles that have any, or if it is named.
-    """
-    chosen, named = select("evolution", metrics, samples)
-    keys = {metric.key for metric, _ in chosen} | set(DOCUMENT if metrics is None else ())
-    if not newborn and metrics != "all":
-        keys -= {"auc_newborn"} - named
-    every, _ = select("evolution", "all", samples)
-    return [each for each in (every if metrics is None else chosen) if each[0].key in keys], named
+def _evidence(state: State, samples: Mapping[str, Any], *, first: bool) -> dict[str, tuple[Any, ...]]:
+    """What checks look at, nothing or one entry each; sides of the graph and test edges in it only in the `first`."""
+    births = state.births
+    gained = areas.gains(samples["after"], samples["before"]) if "after" in samples else None
+    look_for_sides = first and state.types is None and len(births) > 0
+    sides = two_sides(births.either, state.nodes) if look_for_sides else None
+    test = set_of(state.test_edges, state.options.directed) if first else state.test_edges[:0]
+    return {
+        "inferred": (births.inferred,),
+        "paired": () if gained is None else (gained,),
+        "sides": () if sides is None else (sides,),
+        "held": ((len(test), int(np.count_nonzero(among(test, births.before)))),) if len(test) else (),
+    }
 
 
 def _original(given: Cycle) -> Labelled:

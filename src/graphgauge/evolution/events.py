@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_array, as_labels, as_numeric, on_host
+from graphgauge.core.arrays import as_array, as_labels, as_numeric, on_host, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.evolution.cycle import Cycle
-from graphgauge.evolution.edges import edges_of, joined, set_of, whole_numbers, without
+from graphgauge.evolution.edges import as_edges, edges_of, joined, set_of, whole_numbers, without
 from graphgauge.evolution.labels import by_node
+from graphgauge.evolution.points import COORDINATES
 
-_ADDED, _REMOVED = ("add", "added", "birth", "+", "1"), ("remove", "removed", "death", "-", "-1", "0")
+_ADDED = ("add", "added", "birth", "+", "1")
+_ACTIONS = (*_ADDED, "remove", "removed", "death", "-", "-1", "0")
 
 
 class Ids:
@@ -29,8 +32,7 @@ class Ids:
         self.order = np.empty(0, np.int64) if self.given is None else np.argsort(self.given, kind="stable")
         self.kept = kept
         if self.given is not None:
-            if self.given.ndim != 1:
-                raise InputError(f"have shape {self.given.shape}", where="ids", fix="Give one id per row.")
+            require_shape(self.given, (None,), "ids", "Give one id per row.")
             self._sorted = self.given[self.order]
             if (self._sorted[1:] == self._sorted[:-1]).any():
                 fix = "Give each row of the embeddings an id of its own."
@@ -44,22 +46,19 @@ class Ids:
                 raise InputError(f"the node {np.ravel(nodes).tolist()[0]!r:.60} has no row", where=name, fix=fix)
             return whole_numbers(nodes, name)
         known, values = self._sorted, _names(nodes, name)
-        if known.dtype.kind != values.dtype.kind and {known.dtype.kind, values.dtype.kind} - set("iu"):
-            what = f"{values[:1].tolist()} is not among the ids"
-            raise InputError(what, where=name, fix="Give nodes and ids one type.")
-        place = np.minimum(np.searchsorted(known, values), max(len(known) - 1, 0))
-        wrong = known[place] != values if len(known) else np.ones(values.shape, bool)
-        if wrong.any():
-            raise InputError(
-                f"{values[wrong].tolist()[0]!r} is not among the ids", where=name, fix="Give every node its id."
-            )
+        unknown, place = np.ones(values.shape, bool), np.zeros(values.shape, np.int64)
+        if len(known) and (known.dtype.kind == "U") == (values.dtype.kind == "U"):
+            place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+            unknown = known[place] != values
+        if unknown.any():
+            what = f"{values[unknown].tolist()[0]!r} is not among the ids"
+            raise InputError(what, where=name, fix="Give every node its id, of the type that ids have.")
         return np.asarray(self.order[place] if self.kept else place, np.int64)
 
     def points(self, embeddings: Any) -> AnyArray:
         """The rows of embeddings, in the order that cycles have."""
         points = as_numeric(embeddings, "embeddings")
-        if points.ndim != 2:
-            raise InputError(f"have shape {points.shape}", where="embeddings", fix="Give one row per node.")
+        require_shape(points, (None, None), "embeddings", COORDINATES)
         if self.given is None or self.kept:
             return points
         if len(points) != len(self.order):
@@ -129,37 +128,30 @@ def from_events(
     ([[0, 1]], [[0, 2]])
     """
     times, known = whole_numbers(cycle, "cycle"), Ids(ids)
-    columns = {"source": known.rows(source, "source"), "target": known.rows(target, "target")}
-    for name, column in {**columns, "cycle": times}.items():
-        if column.shape != columns["source"].shape[:1]:
-            raise InputError(
-                f"has shape {column.shape}", where=name, fix="Give one source, target and cycle per event."
-            )
-    ends = np.stack(list(columns.values()), axis=1)
-    added = _added(action, len(times))
-    if not len(times) == len(ends) == len(added):
-        raise InputError(f"{len(ends)} edges and {len(times)} cycles", where="cycle", fix="Give each event its cycle.")
-    if not len(times):
-        raise InputError("has no events", where="source", fix="Give a row for each edge that was added.")
-    cycles, graph, earlier = [], np.empty(0, np.int64), None
-    run: dict[str, Any] = {"condition": condition, "seed": seed}
+    first, second = known.rows(source, "source"), known.rows(target, "target")
+    added = _added(action, times.size)
+    if times.ndim != 1 or not first.shape == second.shape == times.shape == added.shape:
+        what = f"{first.size} sources, {second.size} targets, {times.size} cycles and {added.size} actions"
+        raise InputError(what, where="events", fix="Give one of each per event.")
     moments = np.unique(times).tolist()
-    if isinstance(embeddings, Mapping) and (missing := [when for when in moments if when not in embeddings]):
+    if len(moments) < 2:
+        what = "all events are of one cycle" if moments else "there are no events"
+        raise InputError(what, where="cycle", fix="The lowest cycle is the graph before; births are of later ones.")
+    by_time = embeddings if isinstance(embeddings, Mapping) else dict.fromkeys(moments, embeddings)
+    if missing := [when for when in moments if when not in by_time]:
         fix = "Pass an array, a row per node, or {cycle: array} with all cycles of the events."
         raise InputError(f"has no array for cycle {missing[0]}", where="embeddings", fix=fix)
+    cycles, graph, earlier = [], np.empty(0, np.int64), None
     for place, when in enumerate(moments):
-        points = known.points(embeddings[when] if isinstance(embeddings, Mapping) else embeddings)
-        now = times == when
-        if ends[now].max(initial=-1) >= len(points):
-            raise InputError(f"{ends[now].max()} is no row of the embeddings", where="source", fix="Pass ids=.")
-        gone, born = set_of(ends[now & ~added], directed), set_of(ends[now & added], directed)
+        points, now = known.points(by_time[when]), times == when
+        ends = as_edges(np.stack([first[now], second[now]], axis=1), "source and target", len(points))
+        gone, born = (set_of(ends[which[now]], directed) for which in (~added, added))
         before, graph = graph, joined(without(graph, gone), born)
-        births, edges = edges_of(without(born, before)), edges_of(graph)
         if place:
-            cycles.append(Cycle(points, births, edges, place - 1, earlier, previous_edges=edges_of(before), **run))
+            births, edges = edges_of(without(born, before)), edges_of(graph)
+            given = Cycle(points, births, edges, place - 1, earlier, previous_edges=edges_of(before))
+            cycles.append(replace(given, condition=condition, seed=seed))
         earlier = points
-    if not cycles:
-        raise InputError("all events are of one cycle", where="cycle", fix="The lowest cycle is the graph before.")
     return cycles
 
 
@@ -202,11 +194,10 @@ def from_snapshots(
         raise InputError(what, where="graphs", fix="Pass two graphs or more, and an array for each.")
     known = Ids(ids, kept=True)
     edges = [known.rows(np.array([*graph.edges()]).reshape(-1, 2), "graphs") for graph in graphs]
-    run: dict[str, Any] = {"condition": condition, "seed": seed}
-    return [
-        Cycle(rows[t], None, edges[t], t - 1, rows[t - 1], previous_edges=edges[t - 1], **run)
-        for t in range(1, len(graphs))
+    given = [
+        Cycle(rows[t], None, edges[t], t - 1, rows[t - 1], previous_edges=edges[t - 1]) for t in range(1, len(graphs))
     ]
+    return [replace(each, condition=condition, seed=seed) for each in given]
 
 
 def _names(values: Any, name: str) -> AnyArray:
@@ -220,8 +211,7 @@ def _names(values: Any, name: str) -> AnyArray:
 def _added(action: Any, events: int) -> Mask:
     if action is None:
         return np.ones(events, bool)
-    texts = [str(each).lower() for each in as_labels(action, "action").tolist()]
-    wrong = next((text for text in texts if text not in (*_ADDED, *_REMOVED)), None)
-    if wrong is not None:
-        raise InputError(f"{wrong!r} is neither add nor remove", where="action", fix="Write add or remove.")
-    return np.array([text in _ADDED for text in texts], bool)
+    actions = np.char.lower(as_labels(action, "action").astype(str))
+    if (wrong := actions[~np.isin(actions, _ACTIONS)]).size:
+        raise InputError(f"{str(wrong[0])!r} is neither add nor remove", where="action", fix="Write add or remove.")
+    return np.isin(actions, _ADDED)

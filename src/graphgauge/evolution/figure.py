@@ -14,7 +14,6 @@ import numpy as np
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figure import CHANCE, COLOURS, SHAPES
 from graphgauge.core.grid import Grid
-from graphgauge.core.types import Floats
 
 SIZE = (13.2, 7.6)
 # What is drawn over cycles, if it was computed, with the level of chance.
@@ -54,17 +53,14 @@ def joined(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
     """The cycles of all evaluations in one table; a name replaces that of a condition if there are several."""
     tables = []
     for name, evaluation in evaluations.items():
-        cycles = evaluation.drawings.get("cycles") or _one_cycle(evaluation)
+        cycles = evaluation.drawings.get("cycles")
+        if cycles is None:
+            one = {key: [result.value] for key, result in evaluation.items()}
+            cycles = Grid.of(condition=[evaluation.run.method or "run"], cycle=[evaluation.options["cycle"]], **one)
         table = {key: cycles[key] for key in cycles.columns}
         tables.append(table | ({"condition": np.full(len(cycles), name)} if name and len(evaluations) > 1 else {}))
     shared = [key for key in tables[0] if all(key in table for table in tables)]
     return {key: np.concatenate([table[key] for table in tables]) for key in shared}
-
-
-def _one_cycle(evaluation: Evaluation) -> Grid:
-    name = evaluation.run.method or "run"
-    values = {key: [evaluation[key].value] for key in evaluation}
-    return Grid.of(condition=[name], cycle=[evaluation.options.get("cycle", 0)], **values)
 
 
 def _curve(axis: Any, table: Mapping[str, Any], key: str, names: list[str]) -> None:
@@ -73,10 +69,13 @@ def _curve(axis: Any, table: Mapping[str, Any], key: str, names: list[str]) -> N
         axis.axhline(chance, ls=(0, (1, 2)), lw=1.2, color=CHANCE)
     for index, name in enumerate(names):
         own = table["condition"] == name
-        style = {"ls": _DASHES[index % 7], "marker": SHAPES[index % 7], "color": COLOURS[index % 7]}
-        axis.plot(table["cycle"][own], table[key][own], lw=1.6, ms=4, label=name, **style)
+        axis.plot(table["cycle"][own], table[key][own], ls=_DASHES[index % 7], lw=1.6, ms=4, label=name, **_look(index))
     axis.set(xlabel="cycle", ylabel=key)
     axis.set_title(title, fontsize=10)
+
+
+def _look(index: int) -> dict[str, Any]:
+    return {"marker": SHAPES[index % 7], "color": COLOURS[index % 7]}
 
 
 def correlations(table: Mapping[str, Any], names: list[str]) -> str:
@@ -102,8 +101,7 @@ def correlations(table: Mapping[str, Any], names: list[str]) -> str:
 def _growth(axis: Any, table: Mapping[str, Any], names: list[str]) -> None:
     for index, name in enumerate(names):
         own = table["condition"] == name
-        style = {"marker": SHAPES[index % 7], "color": COLOURS[index % 7]}
-        axis.scatter(table["tgc"][own], table["auc_synthetic"][own], s=14, alpha=0.6, lw=0, **style)
+        axis.scatter(table["tgc"][own], table["auc_synthetic"][own], s=14, alpha=0.6, lw=0, **_look(index))
     axis.set(xlabel="tgc", ylabel="auc_synthetic")
     axis.set_title(f"Growth against AUC, {correlations(table, names)}", fontsize=9)
 
@@ -113,16 +111,14 @@ def _bars(axis: Any, table: Mapping[str, Any], keys: list[str], names: list[str]
     axis.axhline(0, color="#000000", lw=0.8)
     for index, name in enumerate(names):
         own = table["condition"] == name
-        heights: Floats = np.array([np.nanmean(table[key][own]) for key in keys if not np.isnan(table[key][own]).all()])
-        shown = [place for place, key in enumerate(keys) if not np.isnan(table[key][own]).all()]
-        at = np.array(shown) + (index - (len(names) - 1) / 2) * width
-        hatch, colour = _HATCHES[index % 7], COLOURS[index % 7]
-        axis.bar(at, heights, width * 0.94, color=colour, alpha=0.75, hatch=hatch, edgecolor="white", lw=0.5)
-        for x, height in zip(at.tolist(), heights.tolist(), strict=True):
-            if len(names) <= 5:
-                style = {"textcoords": "offset points", "ha": "center", "fontsize": 7}
-                ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # above the line of chance
-                axis.annotate(f"{height:.3f}", (x, max(height, 0)), (0, 3), bbox=ground, **style)
+        means = {place: table[key][own] for place, key in enumerate(keys) if not np.isnan(table[key][own]).all()}
+        heights = np.array([np.nanmean(values) for values in means.values()])
+        at = np.array([*means]) + (index - (len(names) - 1) / 2) * width
+        look = {"color": COLOURS[index % 7], "hatch": _HATCHES[index % 7]}
+        bars = axis.bar(at, heights, width * 0.94, alpha=0.75, edgecolor="white", lw=0.5, **look)
+        if len(names) <= 5:
+            ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # above the line of chance
+            axis.bar_label(bars, fmt="%.3f", padding=3, fontsize=7, bbox=ground)
     for place, key in enumerate(keys):
         if TITLES[key][1]:
             axis.plot([place - 0.44, place + 0.44], [TITLES[key][1]] * 2, ls=(0, (1, 1)), color="#000000", lw=1.2)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from math import isfinite
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError
+from graphgauge.core.options import number
 from graphgauge.core.types import Floats
 from graphgauge.evolution.edges import as_edges
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
@@ -152,14 +151,10 @@ def delta_homophily(new_edges: Any, labels: Any, *, node_ids: Any = None) -> flo
     >>> round(evolution.delta_homophily([(0, 1), (1, 2)], [0, 0, 1, 1]), 4)
     0.1667
     """
-    labelled, births = Labelled.from_labels(labels, node_ids), as_edges(new_edges, "new_edges", 1 << 62)
-    # Nodes are numbered anew, so that large ids take no space.
-    nodes, rows = np.unique(np.concatenate([labelled.nodes, births.ravel()]), return_inverse=True)
-    place = np.searchsorted(nodes, labelled.nodes)
-    classes = {int(node): own if own >= 0 else None for node, own in zip(place, labelled.classes.tolist(), strict=True)}
-    ids, edges, none = place[labelled.original], rows[len(place) :].reshape(-1, 2), np.empty((0, 2), np.int64)
-    options = {"node_ids": ids, "labels": classes}
-    return _value("delta_homophily", options, np.zeros((len(nodes), 1)), edges, edges, previous_edges=none)
+    births, known = as_edges(new_edges, "new_edges"), Labelled.from_labels(labels, node_ids).nodes
+    points = np.zeros((max(births.max(initial=-1), known.max(initial=-1)) + 1, 1))
+    options = {"node_ids": node_ids, "labels": labels}
+    return _value("delta_homophily", options, points, births, births, previous_edges=births[:0])
 
 
 def node_classification_accuracy(
@@ -190,13 +185,10 @@ def node_classification_accuracy(
     (1.0, 0.0)
     """
     none = np.empty((0, 2), np.int64)
-    options: dict[str, Any] = {
-        "nca_n_splits": folds,
-        "seed": seed,
-        "metrics": ["nca_mean", "nca_std"],
-        "score": "euclidean",
-    }
-    found = AdaptiveEvaluator(node_ids, labels, **options).evaluate_cycle(embeddings, none, none, 0)
+    evaluator = AdaptiveEvaluator(
+        node_ids, labels, nca_n_splits=folds, seed=seed, metrics=["nca_mean", "nca_std"], score="euclidean"
+    )
+    found = evaluator.evaluate_cycle(embeddings, none, none, 0)
     return found["nca_mean"].value, found["nca_std"].value
 
 
@@ -270,12 +262,6 @@ def link_score(u: Any, v: Any, *, temperature: float = 1.0) -> float | Floats:
     return float(found) if found.ndim == 0 else found
 
 
-def checked_temperature(temperature: float) -> float:
-    if not isinstance(temperature, Real) or not isfinite(temperature) or temperature <= 0:
-        raise OptionError(f"temperature must be a positive number, not {temperature!r}")
-    return float(temperature)
-
-
 def poincare_distance_batch(u: Any, v: Any, eps: float = 1e-7) -> Floats:
     """`poincare_distance` row by row, under its name in the original document.
 
@@ -322,7 +308,7 @@ def link_score_from_distance(dist: Any, temperature: float = 1.0) -> Floats:
     array([0.5   , 0.2689])
     """
     distance = np.asarray(as_numeric(dist, "dist"), np.float64)
-    return np.asarray(np.exp(-np.logaddexp(0.0, distance / checked_temperature(temperature))))
+    return np.asarray(np.exp(-np.logaddexp(0.0, distance / number("temperature", temperature, 0, inside=True))))
 
 
 def _value(

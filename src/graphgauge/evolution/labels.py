@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set, Sized
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_labels, as_numeric, on_host, require_shape
+from graphgauge.core.arrays import as_array, as_labels, as_numeric, on_host, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.core.types import Ints, Mask
 from graphgauge.evolution.edges import whole_numbers
@@ -35,25 +35,23 @@ class Labelled:
         −1, None, NaN and pandas' NA mean no class. Further nodes of a mapping are nodes that are born later.
         """
         labels = by_node(labels)
-        if not isinstance(labels, Sized):
-            raise InputError(f"found {type(labels).__name__}", where="labels", fix="Pass one label per original node.")
-        if node_ids is None:
-            node_ids = list(labels) if isinstance(labels, Mapping) else range(len(labels))
-        nodes = _node_ids(node_ids)
-        count = len(nodes)
         if isinstance(labels, Mapping):
+            nodes = _node_ids(list(labels) if node_ids is None else node_ids)
+            count, original = len(nodes), set(nodes.tolist())
             missing = [node for node in nodes.tolist() if node not in labels]
             if missing:
                 what = f"{len(missing)} of {count} node ids have no label, the first is {missing[0]}"
                 fix = "Give every original node a label, or leave it out of node_ids."
                 raise InputError(what, where="labels", fix=fix)
-            own = set(nodes.tolist())
-            nodes = np.concatenate([nodes, _node_ids([node for node in labels if node not in own])])
-            labels = [labels[node] for node in nodes.tolist()]
-        classes = _classes(labels)
-        if len(classes) != len(nodes):
-            fix = "Pass one label per node id, in the same order, or a mapping from node id to label."
-            raise InputError(f"{len(nodes)} node ids and {len(classes)} labels", where="labels", fix=fix)
+            nodes = np.concatenate([nodes, _node_ids([node for node in labels if node not in original])])
+            classes = _classes([labels[node] for node in nodes.tolist()])
+        else:
+            classes = _classes(labels)
+            nodes = _node_ids(range(len(classes)) if node_ids is None else node_ids)
+            count = len(nodes)
+            if len(classes) != count:
+                fix = "Pass one label per node id, in the same order, or a mapping from node id to label."
+                raise InputError(f"{count} node ids and {len(classes)} labels", where="labels", fix=fix)
         order = np.argsort(nodes, kind="stable")
         return cls(nodes[order], classes[order], order < count)
 
@@ -114,10 +112,7 @@ def by_node(labels: Any) -> Any:
 
 
 def _node_ids(node_ids: Any) -> Ints:
-    if isinstance(node_ids, int | np.integer):
-        raise InputError("expected node ids, found one number", where="node_ids", fix="Pass range(number_of_nodes).")
-    ids = whole_numbers(list(node_ids) if isinstance(node_ids, Set) else node_ids, "node_ids")
-    ids = np.sort(ids) if isinstance(node_ids, Set) else ids
+    ids = whole_numbers(sorted(node_ids) if isinstance(node_ids, Set) else node_ids, "node_ids")
     require_shape(ids, (None,), "node_ids", "Pass one number per original node.")
     if (ids < 0).any():
         raise InputError(f"{ids.min()} is negative", where="node_ids", fix="A node id is a row of the embeddings.")
@@ -132,10 +127,7 @@ def _classes(labels: Any) -> Ints:
     labels = on_host(labels, "labels")
     if isinstance(labels, np.ma.MaskedArray):
         labels = np.ma.filled(labels.astype(object), None)
-    try:
-        array = np.asarray(labels)
-    except ValueError:
-        raise InputError("labels are lists of different lengths", where="labels", fix=_ONE_LABEL) from None
+    array = as_array(labels, "labels", ragged=_ONE_LABEL)
     require_shape(array, (None,), "labels", _ONE_LABEL)
     classes, known = np.full(len(array), -1, np.int64), np.ones(len(array), bool)
     if array.dtype == object:  # None, or pandas' NA, among others

@@ -21,9 +21,8 @@ from graphgauge.core.disk import atomic_path
 from graphgauge.core.errors import InputError, UnknownNameError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.types import AnyArray
-from graphgauge.evolution.cycle import Cycle
+from graphgauge.evolution.cycle import Cycle, checked_tgc
 from graphgauge.evolution.edges import as_edges
-from graphgauge.evolution.growth import checked_tgc
 from graphgauge.evolution.points import COORDINATES
 from graphgauge.io.arrays import open_array, read_archive
 
@@ -53,21 +52,15 @@ def as_cycles(items: Iterable[Any]) -> Iterator[Cycle]:
     if isinstance(items, Mapping) or not isinstance(items, Iterable):
         raise InputError(f"found {type(items).__name__}", where="log", fix="Pass a folder, or a list of cycles.")
     for number, item in enumerate(items):
-        given = item if isinstance(item, Cycle) else _cycle(number, item)
-        if not isinstance(given.condition, str):
-            raise InputError(f"the condition of item {number} is {given.condition!r:.80}, not a name", where="log")
-        yield given
-
-
-def _cycle(number: int, item: Any) -> Cycle:
-    if not isinstance(item, Mapping):
-        raise InputError(f"item {number} is {type(item).__name__}, not a cycle", where="log")
-    for name in item:
-        one_of("part of a cycle", str(name), sorted(_PARTS))
-    for name in ("embeddings", "all_edges"):
-        if name not in item:
-            raise InputError(f"cycle {number} has no {name}", where="log")
-    return Cycle(**{"cycle": number, "new_edges": None, **item})
+        if isinstance(item, Cycle):
+            yield item
+            continue
+        if not isinstance(item, Mapping) or not {"embeddings", "all_edges"} <= set(item):
+            fix = "Pass Cycle objects, or mappings with embeddings and all_edges."
+            raise InputError(f"item {number} is no cycle", where="log", fix=fix)
+        for name in item:
+            one_of("part of a cycle", str(name), sorted(_PARTS))
+        yield Cycle(**{"cycle": number, "new_edges": None, **item})
 
 
 class Log:
@@ -90,8 +83,6 @@ class Log:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        if not isinstance(folder, str | os.PathLike):
-            raise InputError(f"expected a folder, found {type(folder).__name__}", where="log", fix=LAYOUT)
         self.folder = Path(folder)
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("is a file", where=str(folder), fix=LAYOUT)
@@ -118,8 +109,6 @@ class Log:
         """The cycles of the run `condition`, `seed` in order, loaded one at a time."""
         places = self._places()
         if (condition, seed) not in places:
-            if not places:
-                raise InputError("contains no run", where=str(self.folder), fix=LAYOUT)
             raise UnknownNameError("run", f"{condition}, seed {seed}", [f"{name}, seed {own}" for name, own in places])
         place, edges, embeddings, last = places[condition, seed], None, None, -1
         if (place / _START).exists():
@@ -220,13 +209,10 @@ class Log:
     def _place(self, condition: str, seed: int) -> Path:
         """The folder of a run, which may not exist yet."""
         number = whole_number("seed", seed)
-        known = self._places()
-        if isinstance(condition, str) and (condition, number) in known:
-            return known[condition, number]
         if not isinstance(condition, str) or not _CONDITION.fullmatch(condition):
             what = f"{condition!r:.80} is not a valid condition name"
             raise InputError(what, fix="Use letters, digits, spaces and _ . + -.")
-        return self.folder / condition / f"seed-{number}"
+        return self._places().get((condition, number), self.folder / condition / f"seed-{number}")
 
 
 def _grown(stored: Mapping[str, AnyArray], edges: AnyArray | None, path: Path, gap: bool) -> AnyArray:

@@ -17,9 +17,8 @@ from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
 from graphgauge.evolution.areas import Area
-from graphgauge.evolution.homophily import LabelPairs
-from graphgauge.evolution.probe import Folds
-from graphgauge.evolution.state import State
+from graphgauge.evolution.cycle import State
+from graphgauge.evolution.homophily import Folds, LabelPairs
 from graphgauge.stats.dyads import FEWEST_DYADIC_DF, TOO_FEW
 from graphgauge.stats.errors import sample_std
 from graphgauge.stats.intervals import of_area, of_mean
@@ -133,8 +132,9 @@ _LAWS: dict[str, bool | Exempt] = {
     "symmetry": Exempt("births and non-edges have different roles"),
 }
 _TOGETHER = _LAWS | {"monotone": Exempt("a changed birth also changes the ends that are paired at random")}
-_NEGATIVES = {"empty": "nan", "negatives": AS_CHOSEN}
 _PLAIN = {"empty": "nan"}
+_NEGATIVES = _PLAIN | {"negatives": AS_CHOSEN}
+_TIES = _NEGATIVES | {"ties": "count half"}
 _metric = partial(metric, family="evolution", laws=_LAWS)
 _area = partial(
     _metric,
@@ -142,7 +142,7 @@ _area = partial(
     bounds=(0, 1),
     unit="birth",
     reference="hanley1982",
-    conventions=_NEGATIVES | {"ties": "count half"},
+    conventions=_TIES,
     chance=_coin,
     interval=_over_births,
     laws=_LAWS | {"monotone": Exempt("a changed birth also changes the non-edges, so both sides change")},
@@ -166,15 +166,12 @@ _probed = partial(
     conventions=_PLAIN | {"probe": "logistic regression, scaled within stratified folds"},
     laws=_LAWS | {"monotone": Exempt("the probe is refitted to every input")},
 )
-_count = partial(
-    _metric,
-    direction="none",
-    bounds=(0, np.inf),
-    unit="node",
-    conventions=_NEGATIVES,
-    chance=NoChance("a count, a rate or a spread is not scored"),
-    interval=NoInterval("a count or rate of one cycle, not an estimate"),
-)
+_UNSCORED: dict[str, Any] = {
+    "direction": "none",
+    "chance": NoChance("a count, a rate or a spread is not scored"),
+    "interval": NoInterval("a count or rate of one cycle, not an estimate"),
+}
+_count = partial(_metric, bounds=(0, np.inf), unit="node", conventions=_NEGATIVES, **_UNSCORED)
 
 
 @_area("auc_synthetic", default=True, needs=("after",))
@@ -201,7 +198,7 @@ def auc_birth(area: Area) -> Estimate:
     default=True,
     needs=("newborn",),
     reference="libennowell2007",
-    conventions=_NEGATIVES | {"ties": "count half", "newborn": AS_CHOSEN},
+    conventions=_TIES | {"newborn": AS_CHOSEN},
 )
 def auc_newborn(area: Area) -> Estimate:
     """Probability that a new node is closer to the node it is linked to than to another that it could be linked to.
@@ -212,13 +209,7 @@ def auc_newborn(area: Area) -> Estimate:
     return _area_of(area)
 
 
-@_area(
-    "auc_matched",
-    default=True,
-    needs=("matched",),
-    reference="yang2015",
-    conventions=_NEGATIVES | {"ties": "count half", "pools": AS_CHOSEN},
-)
+@_area("auc_matched", default=True, needs=("matched",), reference="yang2015", conventions=_TIES | {"pools": AS_CHOSEN})
 def auc_matched(area: Area) -> Estimate:
     """Probability that a birth (u, v) is closer than u and another target of v's pool, before the cycle.
 
@@ -322,12 +313,7 @@ def nca_mean(folds: Folds) -> Estimate:
     return whole(float(value), folds.nodes, reason=folds.reason, warnings=folds.warnings)
 
 
-@_probed(
-    "nca_std",
-    direction="none",
-    chance=NoChance("a spread is not scored"),
-    interval=NoInterval("a count or rate of one cycle, not an estimate"),
-)
+@_probed("nca_std", **_UNSCORED)
 def nca_std(folds: Folds) -> Estimate:
     """Standard deviation of the probe's accuracy over folds."""
     return whole(sample_std(folds.accuracies), folds.nodes, reason=folds.reason, warnings=folds.warnings)

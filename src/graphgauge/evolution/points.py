@@ -21,8 +21,6 @@ from graphgauge.core.types import Floats, Ints, Mask
 COORDINATES = "Pass one row of coordinates per node."
 SCORES = ("poincare", "euclidean", "cosine", "dot")
 Score = str | Callable[[Any, Any], Any]
-# A value per pair (first ends, second ends) that rises with its distance.
-Order = Callable[[Ints, Ints], Floats]
 # Squared norms below this are below 1 in any order of summation; above it, exact squares are used.
 _SURELY_INSIDE = 1 - 1e-6
 # Pairs whose rows are multiplied at once.
@@ -76,17 +74,13 @@ class Points:
         return len(self.rows)
 
     @cached_property
-    def complete(self) -> bool:
-        return bool(self.present.all())
-
-    @cached_property
     def _room(self) -> Floats:
         """1 − ‖x‖² of each node."""
         return margins(np.ascontiguousarray(self.rows.T))
 
     def holds(self, edges: Ints) -> Mask:
         """Which edges (M, 2) have an embedding at both ends."""
-        return np.ones(len(edges), bool) if self.complete else np.asarray(self.present[edges].all(axis=1))
+        return np.asarray(self.present[edges].all(axis=1))
 
     def extended(self, nodes: int, by: Points | None = None) -> Points:
         """The same points for `nodes` rows. Nodes that are absent are taken from `by`, or remain absent."""

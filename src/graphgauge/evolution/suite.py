@@ -71,20 +71,18 @@ class EvaluationSuite:
         temperature: float = 1.0,
         **options: Any,
     ) -> None:
-        names = [conditions] if isinstance(conditions, str) else list(CONDITIONS if conditions is None else conditions)
-        if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-            fix = f"Found {', '.join(map(str, names)) or 'none'}."
-            raise OptionError("conditions must be names, each once", fix=fix)
-        self.conditions = tuple(names)
+        self.conditions = (conditions,) if isinstance(conditions, str) else tuple(conditions or CONDITIONS)
+        if len(set(self.conditions)) < len(self.conditions):
+            raise OptionError("conditions must be names, each once", fix=f"Found {', '.join(self.conditions)}.")
         self._given = {"node_ids": node_ids, "labels": labels, "device": device, "temperature": temperature, **options}
         self.evaluators = Evaluators()
-        self.tgc_history: dict[str, list[float]] = {name: [] for name in names}
+        self.tgc_history: dict[str, list[float]] = {name: [] for name in self.conditions}
         # The state after the last cycle of each run.
         self._last: dict[Run, tuple[AnyArray, AnyArray]] = {}
         self._evaluator(0)  # raises now if the options are invalid
 
     def _evaluator(self, seed: int) -> AdaptiveEvaluator:
-        return AdaptiveEvaluator(**{**self._given, "seed": self._given.get("seed", 42) + seed})
+        return AdaptiveEvaluator(**self._given | {"seed": self._given.get("seed", 42) + seed})
 
     def begin(self, condition: str, embeddings: Any, all_edges: Any, seed: int = 0) -> None:
         """Set the state before the first cycle, so that this cycle has an `auc_birth` too.

@@ -20,7 +20,6 @@ from graphgauge.evolution.evaluator import AdaptiveEvaluator
 from graphgauge.evolution.log import Run
 from graphgauge.stats.intervals import of_mean
 
-Runs = Mapping[Run, AdaptiveEvaluator]
 Groups = Mapping[str, Sequence[AdaptiveEvaluator]]
 CONDITIONS_APART = "conditions are not averaged: read it by condition"
 ONE_RUN = "one run of many cycles has no interval; run more seeds"
@@ -126,10 +125,12 @@ def means(
     """Every metric, or those in `keys`, as the mean over runs of the mean over their cycles; copies count once."""
     runs = [own.evaluations for own in without_copies(evaluators)]
     chosen = [find(key, "evolution")[0] for key in _computed(evaluators, keys)]
-    samples = {}
-    for metric in chosen:
-        results = [[evaluation.get(metric.key) for evaluation in run] for run in runs]
-        samples[metric.key] = Trajectory.from_results(metric, results, conditions)
+    samples = {
+        metric.key: Trajectory.from_results(
+            metric, [[each.get(metric.key) for each in run] for run in runs], conditions
+        )
+        for metric in chosen
+    }
     measured = measure(
         [(over_runs(metric), {}) for metric in chosen],
         samples,
@@ -154,7 +155,9 @@ def without_copies(evaluators: Sequence[AdaptiveEvaluator]) -> list[AdaptiveEval
     return list(first.values())
 
 
-def summary(runs: Runs, shared: tuple[str, str] | None = None, keys: Sequence[str] | None = None) -> Evaluation:
+def summary(
+    runs: Mapping[Run, AdaptiveEvaluator], shared: tuple[str, str] | None = None, keys: Sequence[str] | None = None
+) -> Evaluation:
     """All runs: by condition if there are several, otherwise by cycle; of the metrics in `keys`, or all.
 
     Conditions are not averaged: with several, values are only in the breakdown by condition. A single cycle keeps the
@@ -193,11 +196,10 @@ def _by_condition(groups: Groups, keys: Sequence[str] | None) -> Grid:
     each = [means(group, keys) for group in groups.values()]
     cycles = [sum(len(own.evaluations) for own in group) for group in groups.values()]
     columns: dict[str, Any] = {"condition": np.array(list(groups)), "n": np.array(cycles)}
+    none = np.nan, np.nan
     for key in dict.fromkeys(key for results in each for key in results):
-        rows = [(np.nan,) * 3] * len(each)
-        for place, result in enumerate(results.get(key) for results in each):
-            if result is not None:
-                rows[place] = (result.value, *(result.interval or (np.nan, np.nan)))
+        own = [results.get(key) for results in each]
+        rows = [(np.nan, *none) if one is None else (one.value, *(one.interval or none)) for one in own]
         columns[key], columns[f"{key}.low"], columns[f"{key}.high"] = np.array(rows).T
     return Grid(columns)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import comb, exp, lgamma, sqrt
+from math import comb, exp, inf, lgamma, sqrt
 from typing import Any
 
 import numpy as np
@@ -49,10 +49,10 @@ def transposed_prediction(pairs: Sequence[Pair]) -> Evidence | None:
 def worse_than_empty(results: Mapping[str, Result]) -> Evidence | None:
     """Predicting no edges would have a smaller SHD."""
     result = results.get("directed_shd")
-    for level in result.references if result is not None else ():
-        if level.name == "empty graph" and result is not None and result.value > level.value:
-            return {"shd": result.value, "empty": level.value}
-    return None
+    levels = {level.name: level.value for level in result.references} if result is not None else {}
+    if result is None or not result.value > levels.get("empty graph", inf):
+        return None
+    return {"shd": result.value, "empty": levels["empty graph"]}
 
 
 @check(

@@ -18,8 +18,7 @@ from graphgauge.core.options import confidence_level, number
 from graphgauge.core.registry import DEFAULT, Chosen, select
 from graphgauge.protocols import under_protocols
 from graphgauge.recovery.compare import Pair
-from graphgauge.recovery.door import pairs
-from graphgauge.recovery.reading import Reading
+from graphgauge.recovery.reading import Reading, pairs
 from graphgauge.recovery.samples import Curves, Edges, Models, Rows, Weights
 from graphgauge.recovery.structure import BOUNDS, models_of
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.recovery.door import pairs
 from graphgauge.recovery.evaluate import Comparison
-from graphgauge.recovery.reading import Reading
+from graphgauge.recovery.reading import Reading, pairs
 
 _TRUTH = np.array([[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 1, 0]]) * 2.0
 _FOUND = np.array([[0, 0.9, 0, 0], [0, 0, 0, 0], [0, 0.8, 0, 0.2], [0, 0, 0.7, 0]])

@@ -35,8 +35,10 @@ def drawings(pair: Pair) -> dict[str, Grid]:
     tables, curve = {}, Curve.over([ranked(pair)])
     if curve.edges:
         f1 = [curve.f1_at(fraction) for fraction in _FRACTIONS.tolist()]
+        # The smallest set of best-scored cells that has at least this share of the true edges.
+        at = np.minimum(np.searchsorted(curve.found, _RECALLS * curve.edges - 1e-9), len(curve.found) - 1)
         tables = {
-            "precision": Grid.of(recall=_RECALLS, precision=_precision(curve)),
+            "precision": Grid.of(recall=_RECALLS, precision=curve.found[at] / curve.selected[at]),
             "f1_at_k": Grid.of(fraction=_FRACTIONS, f1=np.array(f1)),
         }
     cells = _cells(pair) if 0 < pair.d <= _NODES else {}
@@ -49,12 +51,6 @@ def drawings(pair: Pair) -> dict[str, Grid]:
         sweep = swept((pair,), scores_of((pair,)))
         tables["thresholds"] = Grid({name: sweep[name] for name in ("threshold", "directed_shd", "skeleton_shd")})
     return tables
-
-
-def _precision(curve: Curve) -> Any:
-    """The precision of the smallest set of best-scored cells that has at least this share of the true edges."""
-    at = np.minimum(np.searchsorted(curve.found, _RECALLS * curve.edges - 1e-9), len(curve.found) - 1)
-    return curve.found[at] / curve.selected[at]
 
 
 def _cells(pair: Pair) -> dict[str, Ints]:
@@ -104,10 +100,8 @@ def _matrix(axis: Any, cells: Grid, names: Any) -> None:
     for kind, (colour, marker, scale) in _LOOKS.items():
         held: Ints = np.flatnonzero(cells["kind"] == kind)
         if held.size:
-            place = {"x": cells["target"][held], "y": cells["source"][held]}
-            axis.scatter(
-                **place, s=(160.0 / d * scale) ** 2, c=colour, marker=marker, lw=0, label=f"{kind} {held.size}"
-            )
+            look = {"s": (160.0 / d * scale) ** 2, "c": colour, "marker": marker, "lw": 0}
+            axis.scatter(cells["target"][held], cells["source"][held], label=f"{kind} {held.size}", **look)
     axis.set(xlim=(-0.5, d - 0.5), ylim=(d - 0.5, -0.5), aspect="equal", xlabel="to", ylabel="from")
     labels = [str(name)[:12] for name in names]
     if d <= 30:

@@ -8,28 +8,21 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric, require_shape, sorted_unique
-from graphgauge.core.errors import InputError, UnknownNameError
+from graphgauge.core.errors import InputError
 from graphgauge.core.grid import Grid
 from graphgauge.core.registry import find
 from graphgauge.core.types import Floats
 from graphgauge.recovery.compare import Pair
 from graphgauge.recovery.curves import ranked
-from graphgauge.recovery.door import pairs
 from graphgauge.recovery.evaluate import FRACTIONS, Comparison
 from graphgauge.recovery.graph import Graph, Kind
-from graphgauge.recovery.reading import Reading
+from graphgauge.recovery.reading import Reading, pairs
 from graphgauge.recovery.structure import models_of
 
 # Points of a threshold sweep, and how many scores they are chosen from.
 _POINTS, _LOOKED_AT = 200, 1 << 20
-_SWEPT = (
-    "tp",
-    "fp",
-    "fn",
-    *(f"directed_{each}" for each in ("precision", "recall", "f1", "shd")),
-    "skeleton_f1",
-    "skeleton_shd",
-)
+_DIRECTED = "directed_precision", "directed_recall", "directed_f1", "directed_shd"
+_SWEPT = ("tp", "fp", "fn", *_DIRECTED, "skeleton_f1", "skeleton_shd")
 
 
 def shd(A_true: Any, A_pred: Any, *, kind: str = "pair", **reading: Any) -> int:
@@ -316,10 +309,6 @@ def scores_of(compared: tuple[Pair, ...]) -> Floats:
 
 
 def _all(A_true: Any, A_pred: Any, reading: dict[str, Any]) -> tuple[Pair, ...]:
-    known = Reading.__dataclass_fields__
-    unknown = next((name for name in reading if name not in known), None)
-    if unknown is not None:
-        raise UnknownNameError("option", unknown, known)
     return tuple(pairs(A_true, A_pred, Reading(**reading)))
 
 

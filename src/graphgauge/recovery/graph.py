@@ -111,11 +111,11 @@ class Graph:
     def from_edges(cls, edges: Iterable[Sequence[Any]], **parts: Any) -> Graph:
         """A graph of `edges`, tuples (source, target) or (source, target, weight); `parts` are those of `Graph`."""
         listed = list(edges)
-        lengths = {len(edge) if isinstance(edge, tuple | list) else 0 for edge in listed}
-        if not lengths <= {2, 3}:
-            wrong = next(edge for edge in listed if not isinstance(edge, tuple | list) or len(edge) not in (2, 3))
-            raise InputError(f"{wrong!r:.80} is not an edge", fix="An edge is (source, target) or with a weight third.")
-        if len(lengths) > 1:
+        wrong = [edge for edge in listed if not isinstance(edge, tuple | list) or len(edge) not in (2, 3)]
+        if wrong:
+            fix = "An edge is (source, target) or with a weight third."
+            raise InputError(f"{wrong[0]!r:.80} is not an edge", fix=fix)
+        if len(set(map(len, listed))) > 1:
             raise InputError("edges of different lengths", fix="Give all of them a weight, or none.")
         source, target, *weight = zip(*listed, strict=True) if listed else ((), ())
         return cls(source, target, *map(list, weight), **parts)
@@ -127,7 +127,7 @@ class Graph:
         """The marks at source and target of each edge, (edges, 2)."""
         if self.marks is None:
             return np.tile((TAIL, HEAD if self.directed else TAIL), (len(self), 1))
-        return np.array([MARKS[text] for text in self.marks]).reshape(-1, 2)
+        return np.array([MARKS[text] for text in self.marks], np.int64).reshape(-1, 2)
 
 
 def distinct_names(names: Iterable[Any], where: str) -> Names:

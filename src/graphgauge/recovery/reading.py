@@ -1,29 +1,40 @@
-"""How graphs are read: the options, and any input as a side of a comparison; no file of another kind is guessed."""
+"""Any input to aligned pairs of graphs: how it is read, numbered alike and checked; here and nowhere else.
+
+pairs(A_true, A_pred, Reading(…)) -> [Pair, …]
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from math import isnan
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric
+from graphgauge.core.arrays import as_numeric, is_tensor
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.options import nan_policy
-from graphgauge.core.types import AnyArray
-from graphgauge.recovery.adapters import Side, decoded, from_library, listed
-from graphgauge.recovery.compare import Layer, Listed
-from graphgauge.recovery.graph import Graph, Kind, distinct_names, numbers_of, refuse_other_names, some
+from graphgauge.core.options import nan_policy, number
+from graphgauge.core.types import AnyArray, Ints, Mask
+from graphgauge.recovery.adapters import Side, decoded, from_library, has_lags, listed
+from graphgauge.recovery.compare import Cut, Layer, Listed, Pair, mirrored
+from graphgauge.recovery.graph import (
+    Graph,
+    Kind,
+    Names,
+    are_numbers,
+    distinct_names,
+    numbers_of,
+    refuse_other_names,
+    some,
+)
 
+_BOTH = "A_true and A_pred"
 # What truth and prediction are called in errors.
-ARGUMENTS = ("A_true", "A_pred")
-ORIENTATIONS, SIGNS = ("row_to_column", "column_to_row"), ("absolute", "keep")
+_ARGUMENTS = ("A_true", "A_pred")
+_ORIENTATIONS, SIGNS = ("row_to_column", "column_to_row"), ("absolute", "keep")
 _ROLES = ("source", "target", "weight")
-# Nodes of a sparse graph, and of one that becomes a matrix.
-MOST_NODES, _MOST_IN_MATRIX = 10_000_000, 10_000
+# Nodes of a graph, of which a file may give no more than the number.
+_MOST_NODES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -41,14 +52,13 @@ class Reading:
     nan: str = "raise"
 
     def __post_init__(self) -> None:
-        wrong = self.threshold is not None and (not isinstance(self.threshold, Real) or isnan(self.threshold))
-        if wrong or isinstance(self.threshold, bool):
-            raise OptionError(f"threshold must be a number, not {self.threshold!r}")
+        if self.threshold is not None:
+            number("threshold", self.threshold)
         if self.sign is not None:
             one_of("sign", self.sign, SIGNS)
         nan_policy(self.nan)
         for direction, code in zip(self.orientations, self.encodings, strict=True):
-            one_of("orientation", str(direction), ORIENTATIONS)
+            one_of("orientation", str(direction), _ORIENTATIONS)
             if code is not None and direction != "row_to_column":
                 what = f"orientation={direction!r} with encoding={code!r}"
                 raise OptionError(what, fix="An encoding sets the direction.")
@@ -67,7 +77,7 @@ class Reading:
 
 def _for_both(option: str, value: Any, usual: Any) -> tuple[Any, ...]:
     """An option of truth and prediction: one value is the prediction's, a pair sets both."""
-    value = one_word(value)
+    value = _one_word(value)
     if isinstance(value, str) or value is None:
         return usual, value
     if not isinstance(value, tuple | list) or len(value) != 2:
@@ -76,15 +86,62 @@ def _for_both(option: str, value: Any, usual: Any) -> tuple[Any, ...]:
     return tuple(usual if each in (None, "none") else each for each in value)
 
 
-def one_word(value: Any) -> Any:
+def _one_word(value: Any) -> Any:
     """A list of one word, as commands write it, as that word."""
     is_word = isinstance(value, tuple | list) and len(value) == 1 and isinstance(value[0], str)
     return value[0] if is_word else value
 
 
-def read(value: Any, where: str, lagged: bool, reading: Reading) -> Side:
+# ---- one graph, or several
+
+
+def pairs(A_true: Any, A_pred: Any, reading: Reading) -> list[Pair]:
+    """Each pair of a true and a predicted graph, over the same nodes in the same order."""
+    lagged = reading.lagged
+    if lagged is None:
+        lagged = has_lags(A_true) or has_lags(A_pred)
+    truths, predictions = (
+        _several(value, lagged, code) for value, code in zip((A_true, A_pred), reading.encodings, strict=True)
+    )
+    found = [A_pred] if predictions is None else predictions
+    true = [A_true] * len(found) if truths is None else truths
+    if len(true) != len(found) or not found:
+        ones = "one prediction" if predictions is None else f"{len(found)} predicted ones"
+        fix = "Pass as many of each, or one truth for all."
+        raise InputError(f"{len(true)} true graphs with {ones}", where=_BOTH, fix=fix)
+    both = enumerate(zip(true, found, strict=True))
+    return [_pair(*graphs, reading, lagged, None if predictions is None else row) for row, graphs in both]
+
+
+def _several(value: Any, lagged: bool, encoding: str | None) -> list[Any] | None:
+    """The graphs of a stack or list; None for one graph."""
+    text = isinstance(value, np.ndarray) and value.dtype.kind in "US"  # tigramite's links always have lags
+    axes = 3 if lagged or text else 2
+    if isinstance(value, np.ndarray) or is_tensor(value):
+        return list(value) if value.ndim == axes + 1 else None
+    if not isinstance(value, list) or not value or _are_edges(value):
+        return None
+    if any(_are_edges(part) if isinstance(part, list) else _is_graph(part) for part in value):
+        return value
+    if all(isinstance(part, list) for part in value) and encoding is None:
+        array = as_numeric(value, "A_true or A_pred")
+        return list(array) if array.ndim == axes + 1 else None
+    return None
+
+
+def _is_graph(part: Any) -> bool:
+    """Whether a part of a list is a graph of its own, and not the row of a matrix."""
+    if isinstance(part, tuple):
+        return from_library(part, "") is not None
+    return not np.isscalar(part) and getattr(part, "ndim", 2) >= 2
+
+
+# ---- one graph
+
+
+def _read(value: Any, where: str, lagged: bool, reading: Reading) -> Side:
     """One argument as a side."""
-    place = ARGUMENTS.index(where)
+    place = _ARGUMENTS.index(where)
     side = from_library(value, where) or _read_plain(value, where, reading.encodings[place], lagged, reading.columns)
     if lagged and side.occur is not None:
         raise InputError("a list of edges has no lags", where=where, fix="Pass an array (d, d, lags + 1).")
@@ -102,7 +159,7 @@ def read(value: Any, where: str, lagged: bool, reading: Reading) -> Side:
 def _read_plain(value: Any, where: str, encoding: str | None, lagged: bool, columns: Any) -> Side:
     if isinstance(value, Graph):
         return listed(value, where)
-    if isinstance(value, list) and (not value or are_edges(value)):
+    if isinstance(value, list) and (not value or _are_edges(value)):
         try:
             return listed(Graph.from_edges(value), where)
         except InputError as error:
@@ -110,9 +167,8 @@ def _read_plain(value: Any, where: str, encoding: str | None, lagged: bool, colu
     if isinstance(value, Mapping) or (hasattr(value, "columns") and hasattr(value, "__getitem__")):
         return _from_table(value, where, encoding, lagged, columns)
     if hasattr(value, "tocsr") and hasattr(value, "nnz"):
-        plain = encoding is None and not lagged
-        refuse_many(max(value.shape), where, MOST_NODES if plain else _MOST_IN_MATRIX)
-        if plain:
+        _refuse_many(max(value.shape), where)
+        if encoding is None and not lagged:
             return Side(where, (_from_sparse(value, where),))
         value = value.toarray()
     if encoding is not None:
@@ -120,7 +176,7 @@ def _read_plain(value: Any, where: str, encoding: str | None, lagged: bool, colu
     return Side(where, _matrices(as_numeric(value, where), where, lagged))
 
 
-def are_edges(value: list[Any]) -> bool:
+def _are_edges(value: list[Any]) -> bool:
     """Whether a list is one of edges."""
     return bool(value) and all(isinstance(edge, tuple) and from_library(edge, "") is None for edge in value)
 
@@ -186,15 +242,195 @@ def _edges_of(table: Mapping[Any, AnyArray], where: str, columns: Mapping[str, s
         raise InputError(f"a weight is not a number ({error})", where=where) from None
 
 
-def refuse_many(d: int, where: str, most: int) -> None:
+def _refuse_many(d: int, where: str) -> None:
     """Refuse more nodes than there is memory to count: in a file they are only a number."""
-    if d > most:
-        what = f"has {d:,} nodes, more than {most:,}"
+    if d > _MOST_NODES:
+        what = f"has {d:,} nodes, more than {_MOST_NODES:,}"
         raise InputError(what, where=where, fix="Leave out nodes without edges.")
+
+
+# ---- one pair
+
+
+def _pair(A_true: Any, A_pred: Any, reading: Reading, lagged: bool, row: int | None = None) -> Pair:
+    """One pair; errors about values name its `row` among several."""
+    given = zip((A_true, A_pred), _ARGUMENTS, strict=True)
+    sides = tuple(_read(value, where, lagged, reading) for value, where in given)
+    order, d = _nodes(sides, reading.nodes)
+    truth, layers = (_placed(side, order, d, reading.nodes) for side in sides)
+    if len(truth) != len(layers):
+        what = f"{len(truth)} true lags with {len(layers)} predicted ones"
+        raise InputError(what, where=_BOTH, fix="Both need the same lags, from 0 on: pad with zeros.")
+    prediction = sides[1]
+    sign = reading.sign or prediction.sign
+    threshold = reading.threshold if reading.threshold is not None else 0.0 if sign == "absolute" else 0.5
+    if prediction.states_marks and not 0 <= threshold < 1:
+        raise OptionError(
+            f"threshold is {threshold:g} for a graph of marks, whose edges score 1 and other cells 0",
+            fix="Pass a threshold of at least 0 and below 1, or none.",
+        )
+    # NumPy's numbers stay as they are: 0.3 in half the precision is as round as 0.3.
+    cut = Cut(threshold if isinstance(threshold, np.floating) else float(threshold), sign == "absolute")
+    pair = Pair(truth, layers, cut, order)
+    pair = replace(pair, sources=_sources(reading.sources, pair))
+    return _checked(pair, sign, prediction.states_marks, reading.nan, row)
+
+
+# ---- nodes
+
+
+def _nodes(sides: tuple[Side, ...], nodes: Any) -> tuple[Names | None, int]:
+    """The names of the nodes in order, if there are any, and their number."""
+    count, order = _counted_or_named(nodes, sides)
+    named = [side for side in sides if side.names is not None]
+    if order is None and named:
+        stated = named[0].names or ()
+        order = tuple(sorted(stated, key=lambda name: int(str(name)))) if are_numbers(stated) else stated
+        unnamed = next((side.where for side in sides if side.names is side.occur is None), None)
+        if unnamed is not None and not are_numbers(stated):
+            names = some(sorted(map(repr, stated)))
+            raise InputError(
+                f"{named[0].where} names its nodes, and {unnamed} does not",
+                where=_BOTH,
+                fix=f"Pass nodes= with the names in the order of the rows of {unnamed}: nodes=[{names}].",
+            )
+    for side in named:
+        if order is not None:
+            refuse_other_names(side.names or (), order, side.where)
+    sizes = [side.layers[0].d for side in sides if side.occur is None]
+    d = count if count is not None else len(order) if order is not None else sizes[0] if sizes else None
+    if d is None:
+        fix = 'Pass nodes=: a number, names, or "listed" for those that occur.'
+        raise InputError("a list of edges does not show nodes without edges", where=_BOTH, fix=fix)
+    _refuse_many(d, "nodes" if count is not None else _BOTH)
+    return order, d
+
+
+def _counted_or_named(nodes: Any, sides: tuple[Side, ...]) -> tuple[int | None, Names | None]:
+    """The value of `nodes=`: the number of nodes, or their names."""
+    nodes = _one_word(nodes)
+    if nodes is None:
+        return None, None
+    if isinstance(nodes, str) and nodes == "listed":
+        other = next((side.where for side in sides if side.occur is None), None)
+        if other is not None:
+            raise OptionError(f'nodes="listed" is for lists of edges, and {other} is none')
+        every: set[Any] = {name for side in sides for name in side.occur or ()}
+        return len(every), tuple(sorted(every, key=lambda name: (str(type(name)), name)))
+    if isinstance(nodes, str) and nodes.isdecimal():
+        return int(nodes), None
+    if isinstance(nodes, int | np.integer) and not isinstance(nodes, bool) and nodes >= 0:
+        return int(nodes), None
+    if isinstance(nodes, str | Set) or not np.iterable(nodes):
+        raise OptionError(f"nodes must be a number of nodes, or their names in order, not {nodes!r:.80}")
+    order = distinct_names(nodes, "nodes")
+    return len(order), order
+
+
+def _placed(side: Side, order: Names | None, d: int, nodes: Any) -> tuple[Layer, ...]:
+    """The layers of one side over the nodes in order."""
+    own = side.occur if side.names is None else side.names
+    if own is None:
+        if side.layers[0].d != d:
+            fix = f"nodes= says {d}." if nodes is not None else f"The other has {d}; both must have the same nodes."
+            what = f"{side.where} has {side.layers[0].d} nodes"
+            raise InputError(what, where=_BOTH if nodes is None else "nodes", fix=fix)
+        return side.layers
+    if order is None:
+        wrong = next((name for name in own if not str(name).isdecimal() or int(str(name)) >= d), None)
+        if wrong is not None:
+            fix = 'Pass nodes= to name them, or nodes="listed" for those that occur.'
+            raise InputError(f"{wrong!r:.60} is not one of the nodes 0 … {d - 1}", where=side.where, fix=fix)
+        number = np.array([int(str(name)) for name in own], np.int64)
+        if len(np.unique(number)) < len(number):
+            raise InputError("has the same node as a number and as text", where=side.where, fix="Write it in one way.")
+    elif own == order:
+        return side.layers
+    else:
+        number = numbers_of(own, order, side.where)
+    return tuple(layer.renumbered(number, d) for layer in side.layers)
+
+
+def _sources(sources: Any, pair: Pair) -> Mask | None:
+    """Which nodes have outgoing cells that count; None for all."""
+    if sources is None:
+        return None
+    held = np.zeros(pair.d, np.bool_)
+    if isinstance(sources, str) and sources == "listed":
+        for lag in pair.lags:
+            held[pair.arrows(0, lag) // max(pair.d, 1)] = True
+        return held
+    if isinstance(sources, str) or not np.iterable(sources):
+        fix = 'Pass names or numbers of nodes, or "listed" for those from which true edges start.'
+        raise OptionError(f"sources is {sources!r:.60}", fix=fix)
+    held[numbers_of(sources, pair.names if pair.names is not None else tuple(range(pair.d)), "sources")] = True
+    return held
+
+
+# ---- what cannot be compared
+
+
+def _checked(pair: Pair, sign: str | None, states_marks: bool, nan: str, row: int | None) -> Pair:
+    """The pair without cells that have no score; what cannot be compared is refused."""
+    facts = [[layer.facts for layer in layers] for layers in (pair.truth, pair.prediction)]
+    true, found = ({name: any(each[name] for each in side) for name in side[0]} for side in facts)
+    if true["missing"]:
+        raise _wrong_values(pair, 0, np.isnan, "values are NaN", "Cells must be 0 or not 0.", row)
+    if pair.cut.threshold < 0 and any(layer.matrix is None for layer in pair.prediction):
+        what = f"threshold is {pair.cut.threshold:g}, below 0, so every cell that is not stored would be an edge"
+        raise OptionError(what, fix="Pass a dense matrix, or a threshold of at least 0.")
+    if found["missing"]:
+        cells = [_missing(layer) for layer in pair.prediction]
+        missing = tuple(each[pair.allowed(each, lag)] for lag, each in enumerate(cells))
+        if nan == "raise" and any(cells.size for cells in missing):
+            raise _wrong_values(pair, 1, np.isnan, "values are NaN", _FIX_NAN, row)
+        pair = replace(pair, missing=missing)
+    if found["negative"] and sign is None:
+        raise _wrong_values(pair, 1, lambda part: part < 0, "scores are negative", _FIX_SIGN, row)
+    swapped = true["weighted"] and found["edges"] and not found["weighted"] and not states_marks
+    if swapped and not _has_weights(pair.truth):
+        raise InputError(
+            "the arguments look swapped: the first has values other than 0 and 1, the second does not",
+            where=_BOTH,
+            fix="The truth comes first. If it has weights, pass A_true != 0; if it has the marks of a CPDAG, name the "
+            'encoding of both, such as encoding=("causal-learn", "causal-learn").',
+        )
+    return pair
+
+
+def _missing(layer: Layer) -> Ints:
+    """The cells without a score, in order; both of an edge without direction."""
+    cells, kinds, _ = layer.listed.only(np.isnan(layer.listed.weights))
+    return np.sort(np.append(cells, mirrored(cells[kinds >= Kind.LINE], layer.d)))
+
+
+def _has_weights(layers: Sequence[Layer]) -> bool:
+    """Whether values are weights: neither scores from 0 to 1 nor whole numbers, which may be marks."""
+    values = np.concatenate([layer.listed.weights for layer in layers])
+    return bool(((values < 0) | (values > 1)).any() and (values != np.floor(values)).any())
+
+
+def _wrong_values(
+    pair: Pair, side: int, is_wrong: Callable[[AnyArray], Mask], said: str, fix: str, row: int | None
+) -> InputError:
+    """How many values are wrong, and where the first one is."""
+    layers = (pair.truth, pair.prediction)[side]
+    cells = [layer.listed.cells[is_wrong(layer.listed.weights)] for layer in layers]
+    lag = next(lag for lag, wrong in enumerate(cells) if len(wrong))
+    first = [int(end) for end in divmod(int(cells[lag][0]), pair.d)]
+    index = (*([] if row is None else [row]), *first, *([lag] if len(layers) > 1 else []))
+    total = sum(2 * pairs + cells for pairs, cells in map(pair.units, pair.lags))
+    what = f"{sum(map(len, cells)):,} of {total:,} {said}, the first at index {index}"
+    return InputError(what, where=_ARGUMENTS[side], fix=fix)
 
 
 _SQUARE = "Row i, column j is the edge i → j; pass a list of edges as a list of tuples."
 _LAGS = (
     "A[i, j, l] is the edge from i at t − l to j at t; pass np.moveaxis(A, 0, -1) if A is (lags + 1, d, d), or "
     "lagged=False without lags."
+)
+_FIX_NAN = 'Repair the model, or pass nan="omit": such cells are then left out of both graphs and reported.'
+_FIX_SIGN = (
+    'For weights pass sign="absolute". For scores that are negative where no edge is likely: sign="keep". '
+    'For marks of a CPDAG: encoding=, such as "causal-learn".'
 )

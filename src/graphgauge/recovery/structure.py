@@ -45,11 +45,8 @@ class Model:
     @cached_property
     def arrows(self) -> Ints:
         """One-way edges."""
-        forward, backward = (
-            self.keys[self.kinds == Kind.FORWARD],
-            mirrored(self.keys[self.kinds == Kind.BACKWARD], self.d),
-        )
-        return np.sort(np.append(forward, backward))
+        backward = mirrored(self.keys[self.kinds == Kind.BACKWARD], self.d)
+        return np.sort(np.append(self.keys[self.kinds == Kind.FORWARD], backward))
 
     @cached_property
     def lines(self) -> Ints:
