@@ -24,7 +24,7 @@ from graphgauge.generation.graph_features import (
     spectral_histograms,
 )
 from graphgauge.generation.graphs import Graphs
-from graphgauge.generation.two_sample import MMDTest
+from graphgauge.generation.two_sample import Discrepancy
 
 # Computed with the code of GRAN (lrjconan/GRAN, commit fc9c04a, its orca compiled), DiGress (cvignac/DiGress, commit
 # 780242b) and PolyGraph (BorgwardtLab/polygraph-benchmark, commit 5707aa2, GaussianTVMMD2Benchmark, the same orca).
@@ -40,7 +40,7 @@ def random_graphs(count: int, nodes: int = 9, share: float = 0.35, seed: int = 0
     return [nx.gnp_random_graph(nodes, share, seed=seed + index) for index in range(count)]
 
 
-def discrepancy(real: Graphs, generated: Graphs, kind: str, convention: str = "graphgauge") -> MMDTest:
+def discrepancy(real: Graphs, generated: Graphs, kind: str, convention: str = "graphgauge") -> Discrepancy:
     rules = CONVENTIONS[convention]
     if kind in rules.truncated:
         generated = generated.take(np.arange(min(len(real), len(generated))))

@@ -10,7 +10,7 @@ as many fresh ones as were generated, both sides are made smaller, and the run i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Kind, Reference
 from graphgauge.core.types import Floats, Ints
-from graphgauge.generation.graphs import rows_of
-from graphgauge.generation.two_sample import Score, unbiased
+from graphgauge.generation.two_sample import Kernel, Score, at_most, unbiased
 from graphgauge.stats.intervals import tail
 
 BAND = 0.95
@@ -49,6 +48,14 @@ class Draws:
     def generator(self, *key: int) -> np.random.Generator:
         """A separate random stream for each purpose, so that values do not depend on the requested metrics."""
         return np.random.default_rng([self.seed, *key])
+
+
+@dataclass(frozen=True)
+class Rules(Draws):
+    """All options that change how samples are compared."""
+
+    empty: str = "1"
+    convention: str = "graphgauge"
 
 
 def level(
@@ -95,16 +102,15 @@ def predicted(name: str, draws: Floats, *, own: float | None = None, note: str |
 
 
 def kernel_levels(
-    kernel: Callable[[Any, Any], Floats],
-    real: Any,
-    pools: Mapping[str, Any],
-    n: int,
-    m: int,
+    kernel: Kernel,
     score: Score,
+    sizes: tuple[int, int],
+    real: Any,
+    fresh: Any,
+    pools: Mapping[str, Any],
     *,
     draws: int,
     generator: np.random.Generator,
-    fresh: Any = None,
     train: int = 0,
 ) -> dict[str, Floats]:
     """Draws of each level of a discrepancy: two draws from the real items, and draws from each pool against them.
@@ -112,17 +118,17 @@ def kernel_levels(
     `fresh` are the real items and further ones that a perfect generator generates as well. Pools of copies are of some
     of `train` training samples, of which a memoriser draws the same one now and then.
     """
-    every = real if fresh is None else fresh
-    further = _some(every[len(real) :], MOST, generator)
-    real = _some(real, MOST, generator)
-    every = np.concatenate([real, further])
-    within = kernel(every, every)
+    n, m = sizes
+    further = at_most(fresh[len(real) :], MOST, generator)
+    real = at_most(real, MOST, generator)
+    fresh = np.concatenate([real, further])
+    within = kernel(fresh, fresh)
     found = {"perfect": redrawn(within, n, m, score, draws=draws, generator=generator, held_out=len(real))}
     within = within[: len(real), : len(real)]
     for name, pool in pools.items():
         if not len(pool):
             continue
-        pool = _some(pool, MOST, generator)
+        pool = at_most(pool, MOST, generator)
         inside, across = kernel(pool, pool), kernel(real, pool)
         counts = _drawn(generator, m, len(pool), draws)
         second = _sums(counts, *apart(inside, len(pool) / train if train and name in COPIES else 0.0))
@@ -195,12 +201,6 @@ def _sums(counts: Floats, between: Floats, equal: Floats) -> Floats:
 def _possible(values: Any, score: Score) -> Floats:
     """Biased discrepancies and energy distances are not negative; moving copies apart can make them so."""
     return np.asarray(values if score is unbiased else np.maximum(values, 0.0))
-
-
-def _some(items: Any, most: int, generator: np.random.Generator) -> Any:
-    if len(items) <= most:
-        return items
-    return rows_of(items, np.sort(generator.choice(len(items), most, replace=False)))
 
 
 # --------------------------------------------------------------------------------------------- two samples, by splits
