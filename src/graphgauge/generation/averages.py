@@ -262,6 +262,20 @@ P_VALUE: dict[str, Any] = {
 }
 
 
+def with_options(levels: Callable[..., Any]) -> Callable[..., Any]:
+    """Levels of a sample and options as levels of the sample for each choice of options, with the same words."""
+
+    @wraps(levels)
+    def chosen(*options: Any, **more: Any) -> Callable[..., Any]:
+        @wraps(levels)
+        def of(sample: Any, **params: Any) -> Any:
+            return levels(sample, *options, **more, **params)
+
+        return of
+
+    return chosen
+
+
 def declared(
     key: str,
     *,

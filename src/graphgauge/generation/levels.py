@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Kind, Reference
 from graphgauge.core.types import Floats, Ints
-from graphgauge.generation.two_sample import Kernel, Score, at_most, unbiased
+from graphgauge.generation.two_sample import Score, unbiased
 from graphgauge.stats.intervals import tail
 
 BAND = 0.95
@@ -28,8 +28,6 @@ BAND = 0.95
 SPLITS = 39
 # Points of a reference that are compared with each other at most.
 MOST = 1000
-# Levels of generators that hand out training samples, with or without a change.
-COPIES = ("near_copy", "memoriser")
 # In the order of tables.
 KINDS: dict[str, Kind] = {"near_copy": "baseline", "memoriser": "baseline", "chance": "chance", "perfect": "ideal"}
 
@@ -101,41 +99,6 @@ def predicted(name: str, draws: Floats, *, own: float | None = None, note: str |
 # --------------------------------------------------------------------------------------------- two samples, by kernels
 
 
-def kernel_levels(
-    kernel: Kernel,
-    score: Score,
-    sizes: tuple[int, int],
-    real: Any,
-    fresh: Any,
-    pools: Mapping[str, Any],
-    *,
-    draws: int,
-    generator: np.random.Generator,
-    train: int = 0,
-) -> dict[str, Floats]:
-    """Draws of each level of a discrepancy: two draws from the real items, and draws from each pool against them.
-
-    `fresh` are the real items and further ones that a perfect generator generates as well. Pools of copies are of some
-    of `train` training samples, of which a memoriser draws the same one now and then.
-    """
-    n, m = sizes
-    further = at_most(fresh[len(real) :], MOST, generator)
-    real = at_most(real, MOST, generator)
-    fresh = np.concatenate([real, further])
-    within = kernel(fresh, fresh)
-    found = {"perfect": redrawn(within, n, m, score, draws=draws, generator=generator, held_out=len(real))}
-    within = within[: len(real), : len(real)]
-    for name, pool in pools.items():
-        if not len(pool):
-            continue
-        pool = at_most(pool, MOST, generator)
-        inside, across = kernel(pool, pool), kernel(real, pool)
-        counts = _drawn(generator, m, len(pool), draws)
-        second = _sums(counts, *apart(inside, len(pool) / train if train and name in COPIES else 0.0))
-        found[name] = _possible(score(within.sum(), second, counts @ across.sum(0), len(real), m), score)
-    return found
-
-
 def redrawn(
     gram: Floats, n: int, m: int, score: Score, *, draws: int, generator: np.random.Generator, held_out: int
 ) -> Floats:
@@ -149,10 +112,10 @@ def redrawn(
     gram, equal = apart(gram)
     shares = (np.arange(size) < held_out) / held_out
     first = generator.multinomial(n, shares, draws).astype(float)
-    second = _drawn(generator, m, size, draws)
+    second = resampled(generator, m, size, draws)
     across = np.einsum("di,di->d", first @ gram, second)
-    values = score(_sums(first, gram, equal), _sums(second, gram, equal), across, n, m)
-    return _possible(values, score)
+    values = score(sums_of(first, gram, equal), sums_of(second, gram, equal), across, n, m)
+    return possible(values, score)
 
 
 def apart(gram: Floats, same: float = 0.0) -> tuple[Floats, Floats]:
@@ -179,7 +142,7 @@ def pair_means(
     between, equal = apart(distances, same)
 
     def means(size: int) -> Floats:
-        return _sums(_drawn(generator, size, len(distances), draws), between, equal) / (size * (size - 1))
+        return sums_of(resampled(generator, size, len(distances), draws), between, equal) / (size * (size - 1))
 
     if n is None:
         return means(m)
@@ -188,17 +151,17 @@ def pair_means(
     return np.asarray(centre + away * np.sqrt(n / generator.chisquare(n - 1, draws)))
 
 
-def _drawn(generator: np.random.Generator, count: int, size: int, draws: int) -> Floats:
+def resampled(generator: np.random.Generator, count: int, size: int, draws: int) -> Floats:
     """How often each of `size` items is among `count` drawn with replacement, (draws, size)."""
     return generator.multinomial(count, np.full(size, 1 / size), draws).astype(float)
 
 
-def _sums(counts: Floats, between: Floats, equal: Floats) -> Floats:
+def sums_of(counts: Floats, between: Floats, equal: Floats) -> Floats:
     """Sums of kernel values over ordered pairs of drawn items, each with itself included."""
     return np.asarray(np.einsum("di,di->d", counts @ between, counts) + counts @ equal)
 
 
-def _possible(values: Any, score: Score) -> Floats:
+def possible(values: Any, score: Score) -> Floats:
     """Biased discrepancies and energy distances are not negative; moving copies apart can make them so."""
     return np.asarray(values if score is unbiased else np.maximum(values, 0.0))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphgauge.core.types import Floats, Ints, Mask
 from graphgauge.generation.averages import FEWEST_COMPARED, FEWEST_VALID, Grouped, few, flat, once, rows_by_code
-from graphgauge.generation.distances import Pairs, hamming_pairs, jaccard_pairs, pair_distances
+from graphgauge.generation.distances import Pairs, bit_distances, hamming_pairs, jaccard_pairs
 from graphgauge.generation.graphs import rows_of
 from graphgauge.generation.identity import Identity, Nearest, codes, nearest
 from graphgauge.generation.levels import MOST, Draws, pair_means
@@ -159,7 +159,7 @@ class Attempts(Grouped):
             if len(mine) >= FEWEST_VALID and len(own) >= FEWEST_VALID:
                 some = bits[generator.permutation(own)[:MOST]]
                 n, same = (None, len(some) / len(own)) if copies else (len(own), 0.0)
-                distances = pair_distances(some, kind)
+                distances = bit_distances(some, some, kind)
                 drawn[:, place] = pair_means(distances, len(mine), n, len(drawn), generator, same=same)
         return drawn
 

@@ -8,14 +8,13 @@ rows of its confusion matrix, weighted by the composition of the request.
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
 from graphgauge.core.metric import Estimate, NoChance, NoInterval, whole
 from graphgauge.core.result import Reference, Result
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.generation.averages import NO_ORDER, Grouped, View, declared, of_draws, of_shares, warned
+from graphgauge.generation.averages import NO_ORDER, Grouped, View, declared, of_draws, of_shares, warned, with_options
 from graphgauge.generation.levels import Draws, answer_draws, level, named, predicted
 from graphgauge.generation.sample import Sides
 
@@ -208,46 +207,36 @@ def _redrawn(counts: Floats, draws: int, generator: np.random.Generator) -> Floa
 # ---- levels
 
 
-def _dealt(tolerance: int, *, corrected: bool = False) -> Any:
+@with_options
+def _dealt(sample: View[Answers], tolerance: int, *, corrected: bool = False) -> tuple[Reference, ...]:
     """Perfect: real samples in place of the generated ones. Chance: the same answers in random order, on average.
 
     The classifier's answers to the real samples are predicted from those to held-out ones of the same conditions.
     """
-
-    def chance(sample: View[Answers]) -> tuple[Reference, ...]:
-        data, near = sample.data, sample.data.near(tolerance)
-        answered = data.asked.sum(0) / max(data.asked.sum(), 1)
-        values = np.where(data.counts > 0, near @ answered, np.nan)
-        levels: dict[str, Reference | None] = {
-            "chance": level("chance", min(sample.combined(values, data.counts), 1.0))
-        }
-        if corrected and data.reason is None:
-            drawn = data.within(data.perfect_compositions, tolerance)
-            levels["perfect"] = predicted("perfect", sample.averaged(drawn, data.counts))
-        elif data.tested.any() and not corrected:
-            counts = np.where(data.tested, data.counts, np.nan)
-            with np.errstate(invalid="ignore"):
-                drawn = np.einsum("erca,ca->erc", data.perfect, near) / counts
-                own = (data.asked * near).sum(1) / counts
-            missing = int(np.count_nonzero((data.counts > 0) & ~data.tested))
-            note = f"without {missing} conditions that the classifier was not tested on" if missing else None
-            value = float(sample.averaged(own, data.counts)) if missing else None
-            levels["perfect"] = predicted("perfect", sample.averaged(drawn, data.counts), own=value, note=note)
-        return named(levels)
-
-    chance.__doc__ = _dealt.__doc__
-    return chance
+    data, near = sample.data, sample.data.near(tolerance)
+    answered = data.asked.sum(0) / max(data.asked.sum(), 1)
+    at_random = sample.combined(np.where(data.counts > 0, near @ answered, np.nan), data.counts)
+    levels: dict[str, Reference | None] = {"chance": level("chance", min(at_random, 1.0))}
+    if corrected and data.reason is None:
+        drawn = data.within(data.perfect_compositions, tolerance)
+        levels["perfect"] = predicted("perfect", sample.averaged(drawn, data.counts))
+    elif data.tested.any() and not corrected:
+        counts = np.where(data.tested, data.counts, np.nan)
+        with np.errstate(invalid="ignore"):
+            drawn = np.einsum("erca,ca->erc", data.perfect, near) / counts
+            own = (data.asked * near).sum(1) / counts
+        missing = int(np.count_nonzero((data.counts > 0) & ~data.tested))
+        note = f"without {missing} conditions that the classifier was not tested on" if missing else None
+        value = float(sample.averaged(own, data.counts)) if missing else None
+        levels["perfect"] = predicted("perfect", sample.averaged(drawn, data.counts), own=value, note=note)
+    return named(levels)
 
 
-def _majority(tolerance: int) -> Any:
+@with_options
+def _majority(sample: View[Answers], tolerance: int) -> tuple[Reference, ...]:
     """Always the answer that is right most often."""
-
-    def chance(sample: View[Answers]) -> tuple[Reference, ...]:
-        counts = sample.data.confusion.sum(1)
-        return (level("chance", float((sample.data.near(tolerance) @ counts).max() / counts.sum())),)
-
-    chance.__doc__ = _majority.__doc__
-    return chance
+    counts = sample.data.confusion.sum(1)
+    return (level("chance", float((sample.data.near(tolerance) @ counts).max() / counts.sum())),)
 
 
 def _read(result: Result) -> str:

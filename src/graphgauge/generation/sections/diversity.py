@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from graphgauge.generation.averages import (
     over_samples,
     values_of,
     warned,
+    with_options,
 )
 from graphgauge.generation.identity import unique_at
 from graphgauge.generation.levels import SPLITS, band, level, named, share_draws, simulated, wider
@@ -94,33 +94,29 @@ def _scale(data: Attempts, unit: str) -> float:
     return float(data.width) if unit == "share" else 1.0
 
 
-def _real_pairs(kind: str, unit: str = "", *, spread: bool = False) -> Any:
+@with_options
+def _real_pairs(sample: View[Attempts], kind: str, unit: str = "", *, spread: bool = False) -> tuple[Reference, ...]:
     """Perfect: the real samples compared with each other. Memoriser: the training samples. Chance: one sample
     repeated."""
+    data, scale = sample.data, _scale(sample.data, unit)
+    values = np.where(data.enough, values_of(data.real_pairs(kind), "std" if spread else "mean") / scale, np.nan)
+    perfect = level("perfect", sample.combined(values, data.counts))
+    if spread:
+        return named({"chance": level("chance", 0.0), "perfect": perfect})
 
-    def chance(sample: View[Attempts]) -> tuple[Reference, ...]:
-        data, scale = sample.data, _scale(sample.data, unit)
+    def simulation(name: str) -> Reference | None:
+        drawn = data.pair_draws(kind, name == "memoriser")
+        if drawn is None:
+            return None
+        known = ~np.isnan(drawn[0])
+        if not known.any() or (data.enough & ~known).any():
+            return None
+        return simulated(name, sample.averaged(drawn, data.counts) / scale)
 
-        def simulation(name: str) -> Reference | None:
-            drawn = data.pair_draws(kind, name == "memoriser")
-            if drawn is None:
-                return None
-            known = ~np.isnan(drawn[0])
-            if not known.any() or (data.enough & ~known).any():
-                return None
-            return simulated(name, sample.averaged(drawn, data.counts) / scale)
-
-        values = np.where(data.enough, values_of(data.real_pairs(kind), "std" if spread else "mean") / scale, np.nan)
-        perfect = level("perfect", sample.combined(values, data.counts))
-        if spread:
-            return named({"chance": level("chance", 0.0), "perfect": perfect})
-        drawn = simulation("perfect")
-        if drawn is not None:
-            perfect = level("perfect", perfect.value, drawn.low, drawn.high)
-        return named({"chance": level("chance", 0.0), "memoriser": simulation("memoriser"), "perfect": perfect})
-
-    chance.__doc__ = _real_pairs.__doc__
-    return chance
+    drawn = simulation("perfect")
+    if drawn is not None:
+        perfect = level("perfect", perfect.value, drawn.low, drawn.high)
+    return named({"chance": level("chance", 0.0), "memoriser": simulation("memoriser"), "perfect": perfect})
 
 
 def _mean_distance(sample: View[Attempts], kind: str, unit: str = "") -> Estimate:

@@ -8,14 +8,14 @@ import numpy as np
 
 from graphgauge.core.types import Floats, Mask
 from graphgauge.generation.averages import once
-from graphgauge.generation.graph_features import CONVENTIONS, feature_mmd, padded
+from graphgauge.generation.graph_features import CONVENTIONS, padded
 from graphgauge.generation.graphs import Graphs, concatenated
 from graphgauge.generation.levels import Rules
 from graphgauge.generation.molecules import Molecules
 from graphgauge.generation.references import near_copies, unstructured
 from graphgauge.generation.sample import Samples, Sides
 from graphgauge.generation.sections.two_sided import Compared
-from graphgauge.generation.two_sample import Discrepancy, biased
+from graphgauge.generation.two_sample import Discrepancy, biased, kernel_test
 
 # Graphs of each reference generator at most.
 _POOL = 200
@@ -36,14 +36,18 @@ class Drawn(Compared):
         return padded(features(self.real.rows), features(self.generated.rows))
 
     def _test(self, kind: str, code: int, rows: Mask) -> Discrepancy:
-        real, generated = self._features(kind)
-        return feature_mmd(
-            _by_content(real[self.real.codes == code]),
-            _by_content(self._kept(generated[rows], kind, code)),
-            self.convention.kernels[kind],
-            self.convention.score,
+        chosen, (real, generated) = self.convention.kernels[kind], self._features(kind)
+        real = _by_content(real[self.real.codes == code])
+        generated = _by_content(self._kept(generated[rows], kind, code))
+        every = np.concatenate([real, generated])
+        return kernel_test(
+            lambda some: chosen.kernel(every[some], every),
+            len(real),
+            len(generated),
+            chosen.bandwidth,
             permutations=self.draws.draws,
             generator=self.draws.generator(5, code),
+            score=self.convention.score,
         )
 
     def _kept(self, generated: Floats, kind: str, code: int) -> Floats:

@@ -76,54 +76,51 @@ class Encoded(Compared):
     def neighbourhoods(self) -> Neighbourhoods:
         # So few points that the levels take seconds.
         most = int(np.clip(np.sqrt(4e9 / (SPLITS * max(self.real.rows.shape[1], 1))), 100, MOST))
-        sizes = {}
-        for code in np.flatnonzero(self.enough).tolist():
-            pair = split_sizes(int(self.real_counts[code]), int(self.counts[code]), most)
-            if min(pair) > NEIGHBOURS:
-                sizes[code] = pair
-        drawn = {code: self._split(code, *own, most) for code, own in sizes.items()}
-        draws = {
-            name: self.by_level(
-                [
-                    {level: np.array([getattr(one, name) for one in each]) for level, each in drawn[code][1].items()}
-                    if code in drawn
-                    else None
-                    for code in range(self.groups)
-                ]
-            )
-            for name in PRDC._fields
-        }
-        own = [drawn[code][0] if code in drawn else None for code in range(self.groups)]
-        kept, fresh = ([pair[side] for pair in sizes.values()] for side in (0, 1))
-        note = note_of_sizes(kept, fresh, self.groups) if sizes else None
-        return Neighbourhoods(draws, own, note)
+        sizes: list[tuple[int, int]] = []
 
-    def _split(self, code: int, kept: int, fresh: int, most: int) -> tuple[PRDC, dict[str, list[PRDC]]]:
-        """The run with `kept` real and `fresh` generated samples, and the levels, whose real samples are disjoint."""
+        def split(code: int) -> dict[str, Floats] | None:
+            kept, fresh = split_sizes(int(self.real_counts[code]), int(self.counts[code]), most)
+            if min(kept, fresh) <= NEIGHBOURS:
+                return None
+            sizes.append((kept, fresh))
+            return self._split(code, kept, fresh, most)
+
+        drawn = self.each(split)
+        own = [None if each is None else PRDC(*each.pop("own")[0]) for each in drawn]
+        draws = {
+            name: self.by_level([each and {level: one[:, place] for level, one in each.items()} for each in drawn])
+            for place, name in enumerate(PRDC._fields)
+        }
+        kept, fresh = ([pair[side] for pair in sizes] for side in (0, 1))
+        return Neighbourhoods(draws, own, note_of_sizes(kept, fresh, self.groups) if kept else None)
+
+    def _split(self, code: int, kept: int, fresh: int, most: int) -> dict[str, Floats]:
+        """The levels (splits, measures) with `kept` real and `fresh` other samples, and the `own` value of the run.
+
+        The real samples of the perfect level are disjoint parts of the same ones.
+        """
         real, generated = self.pair(code)
         generator = self.draws.generator(3, code)
         real = real[np.sort(generator.choice(len(real), min(len(real), most), replace=False))]
         held_out = len(real)
         real = self.fresh(code, real)
-        within = squared_distances(real, real)
         parts = splits(held_out, len(real), kept, fresh, generator)
+        within = squared_distances(real, real)
         radii = [squared_radii(within[np.ix_(rows, rows)], NEIGHBOURS) for rows, _ in parts]
-
-        def between(place: int) -> PRDC:
-            rows, others = parts[place]
-            inside = squared_radii(within[np.ix_(others, others)], NEIGHBOURS)
-            return prdc_of(radii[place], inside, within[np.ix_(rows, others)], NEIGHBOURS)
 
         def against(pool: Floats, place: int) -> PRDC:
             some = pool[generator.choice(len(pool), fresh, replace=len(pool) < fresh)]
             inside = squared_radii(squared_distances(some, some), NEIGHBOURS)
             return prdc_of(radii[place], inside, squared_distances(real[parts[place][0]], some), NEIGHBOURS)
 
-        drawn = {"perfect": [between(place) for place in range(SPLITS)]}
-        own = against(generated, 0)
+        perfect = []
+        for (rows, others), own_radii in zip(parts, radii, strict=True):
+            inside = squared_radii(within[np.ix_(others, others)], NEIGHBOURS)
+            perfect.append(prdc_of(own_radii, inside, within[np.ix_(rows, others)], NEIGHBOURS))
+        drawn = {"perfect": perfect, "own": [against(generated, 0)]}
         for name, pool in self._pools(code, real, fresh, generator).items():
             drawn[name] = [against(pool, place) for place in range(SPLITS)]
-        return own, drawn
+        return {name: np.array(values) for name, values in drawn.items()}
 
     # ---- discrepancies
 

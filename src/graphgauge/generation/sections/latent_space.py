@@ -30,7 +30,7 @@ from graphgauge.generation.distances import silhouettes
 from graphgauge.generation.levels import SPLITS, Draws, band
 from graphgauge.generation.sample import Sides
 
-CENTROIDS, DIMENSION = "per_grade_centroids", "dimension"
+CENTROIDS = "per_grade_centroids"
 # A dimension is active if its latent vectors vary more than this (Burda et al. 2016).
 ACTIVE = 0.01
 _FOLDS = 5
@@ -84,32 +84,16 @@ class Latents(Grouped):
         centroids = self.centroids(codes)[self.counts > 0]
         return float(np.sqrt((np.diff(centroids, axis=0) ** 2).sum(1)).mean()) if len(centroids) > 1 else np.nan
 
-    def divergence(self) -> Floats | None:
-        """The KL divergence (n, d) of each posterior from a standard normal, in nats; None without variances."""
-        if self.variances is None:
-            return None
-        return np.asarray((self.points**2 + self.variances - 1 - np.log(self.variances)) / 2)
-
     def tables(self, chosen: Sequence[Chosen]) -> dict[str, Grid]:
-        """Centroids and spreads by condition; by dimension the variance, whether it is active, and the divergence."""
+        """Centroids and spreads by condition."""
         if not len(self.points):
             return {}
         centroids = self.centroids(self.codes)
         away = ((self.points - centroids[self.codes]) ** 2).sum(1)
         with np.errstate(invalid="ignore"):
             spread = np.sqrt(np.bincount(self.codes, away, minlength=self.groups) / self.counts)
-        names = [f"z{place}" for place in range(self.points.shape[1])]
-        by_condition: dict[str, Any] = {CENTROIDS: np.array(self.labels), "n": self.counts, "spread": spread}
-        by_condition |= dict(zip(names, centroids.T, strict=True))
-        variance, divergence = self.points.var(axis=0), self.divergence()
-        by_dimension: dict[str, Any] = {
-            DIMENSION: np.array(names, dtype=str),
-            "n": np.full(len(names), len(self.points)),
-            "variance": variance,
-            "active_units": (variance > ACTIVE).astype(float),
-        }
-        by_dimension |= {} if divergence is None else {"latent_kl": divergence.mean(0)}
-        return {CENTROIDS: Grid(by_condition), DIMENSION: Grid(by_dimension)}
+        places = {f"z{place}": column for place, column in enumerate(centroids.T)}
+        return {CENTROIDS: Grid({CENTROIDS: np.array(self.labels), "n": self.counts, "spread": spread, **places})}
 
 
 # ---- order
@@ -255,7 +239,7 @@ def latent_std(sample: View[Latents]) -> Estimate:
     conventions={"active": f"variance of the latent vectors above {ACTIVE}"},
 )
 def active_units(sample: View[Latents]) -> Estimate:
-    """Number of latent dimensions whose variance between real samples is above 0.01; `by("dimension")` has each."""
+    """Number of latent dimensions whose variance between real samples is above 0.01."""
     points = sample.data.points
     if sample.average is None or len(points) < 2:
         return sample.nothing("one number for all conditions" if sample.average is None else _NONE)
@@ -270,9 +254,10 @@ def active_units(sample: View[Latents]) -> Estimate:
     conventions={"unit": "nats"},
 )
 def latent_kl(sample: View[Latents]) -> Estimate:
-    """Mean KL divergence of the posteriors from a standard normal, over all dimensions; `by("dimension")` has each."""
-    divergence = sample.data.divergence()
-    assert divergence is not None
+    """Mean KL divergence of the posteriors from a standard normal, summed over dimensions."""
+    means, variances = sample.data.points, sample.data.variances
+    assert variances is not None
+    divergence = (means**2 + variances - 1 - np.log(variances)) / 2
     return sample.mean(divergence.sum(1), sample.data.codes, _NONE)
 
 

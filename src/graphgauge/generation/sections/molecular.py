@@ -10,7 +10,7 @@ import numpy as np
 from graphgauge.core.metric import Estimate, NoInterval, whole
 from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
-from graphgauge.generation.averages import Grouped, View, declared
+from graphgauge.generation.averages import Grouped, View, declared, with_options
 from graphgauge.generation.levels import Draws, level, named, simulated
 from graphgauge.generation.molecules import internal_diversity, molecule_levels, scaffold_similarity, snn
 from graphgauge.generation.sample import Sides
@@ -39,15 +39,11 @@ def _scored(sample: View[Chemistry], score: Any) -> Estimate:
     return whole(score(data.real, data.generated) if known else np.nan, len(data.generated), reason=reason)
 
 
-def _perfect(key: str) -> Any:
+@with_options
+def _perfect(sample: View[Chemistry], key: str) -> tuple[Reference, ...]:
     """Perfect: real molecules in place of the generated ones, in disjoint parts of the real ones."""
-
-    def chance(sample: View[Chemistry]) -> tuple[Reference, ...]:
-        drawn = sample.data.levels.get(key)
-        return () if drawn is None else named({"perfect": simulated("perfect", drawn)})
-
-    chance.__doc__ = _perfect.__doc__
-    return chance
+    drawn = sample.data.levels.get(key)
+    return () if drawn is None else named({"perfect": simulated("perfect", drawn)})
 
 
 _of_molecules = partial(

@@ -22,6 +22,7 @@ from graphgauge.generation.averages import (
     of_discrepancy,
     values_of,
     warned,
+    with_options,
 )
 from graphgauge.generation.graph_features import STATISTICS
 from graphgauge.generation.levels import level, named, simulated
@@ -67,25 +68,21 @@ def _mean_over_statistics(values: Floats) -> Floats:
         return np.asarray(np.where(known, values, 0).sum(-1) / np.where(counts > 0, counts, np.nan))
 
 
-def _null_of(*, scaled: bool) -> Any:
+@with_options
+def _null_of(sample: View[Described], *, scaled: bool, statistic: str | None = None) -> tuple[Reference, ...]:
     """Perfect: two draws from the real samples, with the sizes of the generated and the real sample.
 
     If the real samples are constant, from real and generated samples together. Memoriser: training samples, if their
     statistics are given.
     """
-
-    def chance(sample: View[Described], *, statistic: str | None = None) -> tuple[Reference, ...]:
-        data = sample.data
-        drawn = {"perfect": data.scaled_null if scaled else data.null}
-        if data.memoriser is not None:
-            drawn["memoriser"] = over(data.memoriser, data.scale) if scaled else data.memoriser
-        if statistic is None:
-            return levels_of(sample, {name: _mean_over_statistics(draws) for name, draws in drawn.items()})
-        place = data.names.index(statistic)
-        return levels_of(sample, {name: draws[:, :, place] for name, draws in drawn.items()})
-
-    chance.__doc__ = _null_of.__doc__
-    return chance
+    data = sample.data
+    drawn = {"perfect": data.scaled_null if scaled else data.null}
+    if data.memoriser is not None:
+        drawn["memoriser"] = over(data.memoriser, data.scale) if scaled else data.memoriser
+    if statistic is None:
+        return levels_of(sample, {name: _mean_over_statistics(draws) for name, draws in drawn.items()})
+    place = data.names.index(statistic)
+    return levels_of(sample, {name: draws[:, :, place] for name, draws in drawn.items()})
 
 
 def _null_of_raw(sample: View[Described]) -> tuple[Reference, ...]:
@@ -184,15 +181,11 @@ def _counted(sample: View[Compared], counts: Ints) -> Estimate:
 # ---- tests of two samples: of statistics, encodings and graphs
 
 
-def _of_kernels(kind: str) -> Any:
+@with_options
+def _of_kernels(sample: View[Compared], kind: str) -> tuple[Reference, ...]:
     """Perfect: two draws from the real samples, with the run's sizes. Memoriser: training samples; near_copy: the same
     with one bit or edge moved. Chance: samples with separate coordinates, graphs with random edges."""
-
-    def chance(sample: View[Compared]) -> tuple[Reference, ...]:
-        return levels_of(sample, sample.data.levels(kind))
-
-    chance.__doc__ = _of_kernels.__doc__
-    return chance
+    return levels_of(sample, sample.data.levels(kind))
 
 
 def _tested(tests: list[Discrepancy | None]) -> Ints:

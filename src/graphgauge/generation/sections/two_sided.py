@@ -11,9 +11,12 @@ import numpy as np
 from graphgauge.core.types import Floats, Ints, Mask
 from graphgauge.generation.averages import FEWEST_COMPARED, Grouped, canonical_order, few, once
 from graphgauge.generation.graphs import concatenated, rows_of
-from graphgauge.generation.levels import Draws, kernel_levels
+from graphgauge.generation.levels import MOST, Draws, apart, possible, redrawn, resampled, sums_of
 from graphgauge.generation.sample import Samples, Sides
-from graphgauge.generation.two_sample import Discrepancy, Kernel, Score
+from graphgauge.generation.two_sample import Discrepancy, Kernel, Score, at_most
+
+# Levels of generators that hand out training samples, with or without a change.
+_COPIES = ("near_copy", "memoriser")
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,14 +146,31 @@ class Compared(Grouped):
         sizes: tuple[int, int],
         real: Any,
         fresh: Any,
-        pools: Any,
+        pools: Mapping[str, Any],
         generator: np.random.Generator,
     ) -> dict[str, Floats]:
-        """Those of a discrepancy: see `kernel_levels`."""
+        """Those of a discrepancy: two draws from the real items, and draws from each pool against them.
+
+        `fresh` are the real items and further ones that a perfect generator generates as well. Pools of copies are of
+        some training samples, of which a memoriser draws the same one now and then.
+        """
+        (n, m), draws = sizes, self.draws.draws
         trained = 0 if self.train is None else int(np.count_nonzero(self.train.codes == code))
-        return kernel_levels(
-            kernel, score, sizes, real, fresh, pools, draws=self.draws.draws, generator=generator, train=trained
-        )
+        further = at_most(fresh[len(real) :], MOST, generator)
+        real = at_most(real, MOST, generator)
+        every = np.concatenate([real, further])
+        within = kernel(every, every)
+        found = {"perfect": redrawn(within, n, m, score, draws=draws, generator=generator, held_out=len(real))}
+        within = within[: len(real), : len(real)]
+        for name, pool in pools.items():
+            if not len(pool):
+                continue
+            pool = at_most(pool, MOST, generator)
+            inside, across = kernel(pool, pool), kernel(real, pool)
+            counts = resampled(generator, m, len(pool), draws)
+            second = sums_of(counts, *apart(inside, len(pool) / trained if name in _COPIES else 0.0))
+            found[name] = possible(score(within.sum(), second, counts @ across.sum(0), len(real), m), score)
+        return found
 
     def by_level(self, measured: list[Mapping[str, Floats] | None]) -> dict[str, Floats]:
         """The draws (draws, conditions) of each level that every compared condition has."""
