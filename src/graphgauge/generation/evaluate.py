@@ -13,7 +13,7 @@ from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grid import Grid
 from graphgauge.core.loop import Measured, measure, sample_of
-from graphgauge.core.metric import NoChance, NoInterval
+from graphgauge.core.metric import Metric, NoChance, NoInterval
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.registry import DEFAULT, Chosen, find, sections, select
 from graphgauge.core.result import Result
@@ -209,7 +209,7 @@ def _chosen(asked: Any, at_hand: AtHand) -> tuple[list[Chosen], frozenset[str], 
 def _named(asked: Any) -> set[str]:
     """The declared keys of the metrics that are asked for by name."""
     known = {DEFAULT, "all", *(each.name for each in sections(FAMILY))}
-    names = [] if asked is None else [asked] if not isinstance(asked, Iterable) or isinstance(asked, str) else asked
+    names = [asked] if isinstance(asked, str | Metric) else asked or ()
     return {find(name, FAMILY)[0].key if isinstance(name, str) else name.key for name in names if name not in known}
 
 

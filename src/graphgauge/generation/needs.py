@@ -47,18 +47,16 @@ NEEDS = {
     "posteriors": Need(Latents, ("real.latents", "real.variances")),
     "answers": Need(Answers, ("generated.predicted",)),
 }
-_ABSENT = {
-    "real": "no real samples given",
-    "generated": "no generated samples given",
-    "train": "no training set given",
-    "real.reconstructed": "no reconstructions given",
-    "real.latents": "no latent vectors given",
-    "generated.latents": "no latent vectors given",
-    "real.variances": "no posterior variances given",
-    "generated.valid": "validity is not given",
-    "real.statistics": "no statistics given",
-    "generated.statistics": "no statistics given",
-    "generated.predicted": "no classifier given",
+# What sides and columns are called where they are absent.
+_WORDS = {
+    "real": "real samples",
+    "generated": "generated samples",
+    "train": "training set",
+    "reconstructed": "reconstructions",
+    "latents": "latent vectors",
+    "variances": "posterior variances",
+    "valid": "validity",
+    "predicted": "classifier",
 }
 
 
@@ -119,6 +117,8 @@ class AtHand(Mapping[str, View[Grouped]]):
         need = next((each for each in metric.needs if self._applies(each)), None)
         if need is None:
             return f"samples are {self.sides.kind}"
+        words = ((each, each.rpartition(".")[2]) for each in self._absent(need))
         known: Any = self.sides.missing
-        reasons = (known.get(each, _ABSENT.get(each, f"no {each} given")) for each in self._absent(need))
-        return " and ".join(dict.fromkeys(reasons))
+        return " and ".join(
+            dict.fromkeys(known.get(each, f"no {_WORDS.get(name, name)} given") for each, name in words)
+        )
