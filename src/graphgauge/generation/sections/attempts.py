@@ -12,8 +12,7 @@ from graphgauge.generation.averages import FEWEST_COMPARED, FEWEST_VALID, Groupe
 from graphgauge.generation.distances import Pairs, bit_distances, hamming_pairs, jaccard_pairs
 from graphgauge.generation.graphs import rows_of
 from graphgauge.generation.identity import Identity, Nearest, codes, nearest
-from graphgauge.generation.levels import MOST, Draws, pair_means
-from graphgauge.generation.references import near_copies
+from graphgauge.generation.levels import MOST, Draws, near_copies, pair_means
 from graphgauge.generation.sample import Sides
 from graphgauge.generation.sections.two_sided import Part
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.generation.distances import squared_distances
-from graphgauge.generation.levels import MOST, SPLITS, Draws
-from graphgauge.generation.references import unstructured
+from graphgauge.generation.levels import MOST, SPLITS, Draws, unstructured
 from graphgauge.generation.sample import Sides
 from graphgauge.generation.sections.two_sided import Compared
 from graphgauge.generation.two_sample import Discrepancy, energy, energy_test

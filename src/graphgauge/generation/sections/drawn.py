@@ -10,9 +10,8 @@ from graphgauge.core.types import Floats, Mask
 from graphgauge.generation.averages import once
 from graphgauge.generation.graph_features import CONVENTIONS, padded
 from graphgauge.generation.graphs import Graphs, concatenated
-from graphgauge.generation.levels import Rules
+from graphgauge.generation.levels import Rules, near_copies, unstructured
 from graphgauge.generation.molecules import Molecules
-from graphgauge.generation.references import near_copies, unstructured
 from graphgauge.generation.sample import Samples, Sides
 from graphgauge.generation.sections.two_sided import Compared
 from graphgauge.generation.two_sample import Discrepancy, biased, kernel_test

@@ -11,9 +11,17 @@ import numpy as np
 from graphgauge.core.types import Floats, Mask
 from graphgauge.generation.averages import flat
 from graphgauge.generation.distances import squared_distances
-from graphgauge.generation.levels import MOST, SPLITS, Draws, note_of_sizes, split_sizes, splits
+from graphgauge.generation.levels import (
+    MOST,
+    SPLITS,
+    Draws,
+    near_copies,
+    note_of_sizes,
+    split_sizes,
+    splits,
+    unstructured,
+)
 from graphgauge.generation.molecules import Molecules
-from graphgauge.generation.references import near_copies, unstructured
 from graphgauge.generation.sample import Samples, Sides
 from graphgauge.generation.sections.two_sided import Compared
 from graphgauge.generation.two_sample import PRDC, Discrepancy, mmd_test, prdc, prdc_of, squared_radii, unbiased
