@@ -4,7 +4,7 @@ import numpy as np
 from tests.audit.cases import Case
 
 from graphgauge.generation import Samples, collect, evaluate
-from graphgauge.generation.references import near_copies
+from graphgauge.generation.levels import near_copies
 
 CONDITIONS = 3
 REAL = np.repeat(np.arange(CONDITIONS), (60, 40, 20))

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from graphgauge import generation, stats
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.generation import Graphs, Samples, compare_samples, evaluate
-from graphgauge.generation.references import near_copies
+from graphgauge.generation.levels import near_copies
 from graphgauge.stats import Comparison
 
 

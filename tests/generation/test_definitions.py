@@ -13,11 +13,11 @@ from scipy.stats import t as student
 from tests.generation.flat import evaluated
 
 from graphgauge.generation import Samples, Sides
+from graphgauge.generation.averages import View
 from graphgauge.generation.levels import Draws
-from graphgauge.generation.sections.confusion import bootstrapped_compositions
+from graphgauge.generation.sections.conditioning import bootstrapped_compositions
 from graphgauge.generation.sections.described import Described
 from graphgauge.generation.sections.encoded import Encoded
-from graphgauge.generation.sections.statistical import Statistics
 from graphgauge.generation.wasserstein import null_distances
 from graphgauge.stats.intervals import agreement_interval
 
@@ -260,15 +260,13 @@ def test_the_null_is_two_draws_from_the_real_samples(given, found, parts):
 @pytest.mark.parametrize("average", ["macro", "micro"])
 def test_the_null_is_averaged_over_conditions_as_the_value_is(average):
     """Two conditions whose nulls lie far apart, one with many samples and one with few; a third has none."""
-    n, counts = np.array([100, 20, 0]), np.array([100, 20, 5])
-    sides = SimpleNamespace(enough=counts >= 10, counts=counts)
-    sample = Statistics(("many", "few", "none"), average=average, sides=sides)
+    n = np.array([100, 20, 0])
+    sample = View(SimpleNamespace(labels=("many", "few", "none"), groups=3), average=average)
     draws = np.array([[1.0, 7.0, np.nan], [2.0, np.nan, np.nan], [np.nan] * 3, [3.0, 9.0, np.nan]])
     expected = [[4.0, 2.0, 6.0], [2.0, 2.0, 4.0]][average == "micro"]
-    np.testing.assert_allclose(sample.averaged_draws(draws), expected)
-    np.testing.assert_array_equal(sample.n, n)
+    np.testing.assert_allclose(sample.averaged(draws, n), [*expected[:2], np.nan, expected[2]])
     for drawn, value in zip(draws[[0, 1, 3]], expected, strict=True):
-        assert sample.estimate(drawn, sample.n, "").value[0] == pytest.approx(value)
+        assert sample.estimate(drawn, n, "").value[0] == pytest.approx(value)
 
 
 def goal_reached(draw, conditions, n, m, repeats, statistics=1):
@@ -341,8 +339,7 @@ def test_draws_without_a_spread_are_scaled_by_that_of_both():
     assert alike.mean() == pytest.approx(0.9**10, abs=0.1)
     # Draws from ten samples vary by 9/10 of the variance that samples have.
     wider = np.sqrt(10 / 9) * drawn.distances[:, 0]
-    assert evaluation.by("rare")["null_mean"] == pytest.approx(wider.mean(axis=0))
-    assert evaluation.by("rare")["null_95"] == pytest.approx(np.quantile(wider, 0.95, axis=0))
+    assert evaluation["wasserstein_rare"].references[0].value == pytest.approx(wider.mean())
     (perfect,) = evaluation["scaled_wasserstein_rare"].references
     scales = drawn.scales[:, 0, 0]
     scaled = np.divide(wider[:, 0], scales, out=np.zeros(300), where=scales > 0)
@@ -360,7 +357,8 @@ def test_every_condition_is_dealt_anew_by_itself():
         Samples(~blank, conditions=codes, statistics={"size": column[::-1]}),
     )
     draws = Draws(0, 49)
-    for tests in (Described(sides, draws).energy, Encoded(sides, draws).mmd):
+    for data, kind in ((Described(sides, draws), "energy"), (Encoded(sides, draws), "mmd")):
+        tests = data.tests(kind)
         assert not np.array_equal(tests[0].null, tests[1].null)
 
 

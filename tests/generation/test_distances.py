@@ -23,7 +23,6 @@ from graphgauge.generation.distances import (
     hamming_pairs,
     jaccard_pairs,
     packed,
-    pair_distances,
     silhouettes,
     tiles,
 )
@@ -155,7 +154,7 @@ def test_distances_of_two_sets_of_bits(kind: str) -> None:
     first[3] = second[5] = False
     expected = cdist(first, second, kind) * (90 if kind == "hamming" else 1)
     np.testing.assert_allclose(bit_distances(first, second, kind), expected, rtol=1e-14)
-    assert pair_distances(first, kind).shape == (20, 20)
+    assert bit_distances(first, first, kind).shape == (20, 20)
 
 
 # ----------------------------------------------------------------------------------------------------------- points

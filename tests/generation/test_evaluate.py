@@ -104,7 +104,7 @@ def test_values_against_other_libraries(table, evaluation):
     distances = [wasserstein_distance(real[table.real.conditions == code], made[codes == code]) for code in range(4)]
     np.testing.assert_allclose(evaluation.by("condition")["wasserstein_size"], distances)
     spreads = [real[table.real.conditions == code].std() for code in range(4)]
-    np.testing.assert_allclose(evaluation.by("size")["scaled"], np.array(distances) / spreads)
+    np.testing.assert_allclose(evaluation.by("condition")["scaled_wasserstein_size"], np.array(distances) / spreads)
     assert evaluation["silhouette_score"].value == pytest.approx(
         silhouette_score(table.real.latents, table.real.conditions)
     )
@@ -153,7 +153,7 @@ def test_goals_and_what_is_printed(table, evaluation):
     assert len(text.splitlines()) <= 25
     assert "perfect" in text
     assert "memoriser" in text
-    assert "The result has tables by condition, channel, size, start" in text
+    assert "The result has tables by condition, channel" in text
     assert text.splitlines()[-1].startswith("No difference between generated and real samples is found (2 tests,")
 
 

@@ -18,7 +18,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.types import Mask
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.identity import codes, nearest, unique_at
-from graphgauge.generation.references import near_copies
+from graphgauge.generation.levels import near_copies
 
 BOARD = 3 * 18 * 11
 

@@ -15,8 +15,7 @@ from tests.generation.flat import evaluated
 from graphgauge import generation, load
 from graphgauge.core.result import Reference, Result
 from graphgauge.generation.graphs import Graphs, rows_of
-from graphgauge.generation.levels import band, share_draws
-from graphgauge.generation.references import near_copies
+from graphgauge.generation.levels import band, near_copies, share_draws
 from graphgauge.generation.two_sample import prdc
 
 Bits = NDArray[np.bool_]

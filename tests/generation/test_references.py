@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 
 from graphgauge.generation.graphs import Graphs
-from graphgauge.generation.references import near_copies, unstructured
+from graphgauge.generation.levels import near_copies, unstructured
 
 
 def test_near_copies_differ_by_one_move() -> None:

@@ -13,13 +13,13 @@ from graphgauge.core.errors import InputError
 from graphgauge.generation.distances import squared_distances
 from graphgauge.generation.two_sample import (
     PRDC,
-    EnergyTest,
-    MMDTest,
+    Discrepancy,
     energy_test,
     kernel_sums,
     mmd_test,
+    p_of_all,
+    p_value,
     prdc,
-    stratified,
 )
 
 Floats = NDArray[np.float64]
@@ -44,9 +44,9 @@ def by_hand(x: Floats, y: Floats) -> float:
 def test_energy_distance_against_scipy_and_brute_force() -> None:
     x, y = two(90, 140, 1, 0.3)
     found = energy_test(x, y, permutations=0, generator=generator())
-    assert found.distance == pytest.approx(energy_distance(x.ravel(), y.ravel()) ** 2, rel=1e-10)
+    assert found.value == pytest.approx(energy_distance(x.ravel(), y.ravel()) ** 2, rel=1e-10)
     x, y = two(150, 60, 5, 0.1)
-    assert energy_test(x, y, permutations=9, generator=generator()).distance == pytest.approx(by_hand(x, y), rel=1e-10)
+    assert energy_test(x, y, permutations=9, generator=generator()).value == pytest.approx(by_hand(x, y), rel=1e-10)
 
 
 def test_sums_of_every_permutation_are_those_of_its_members() -> None:
@@ -99,9 +99,10 @@ def test_a_shift_is_found_and_equal_points_are_no_difference(test: object) -> No
 def test_conditions_weigh_as_much_as_their_samples_can_tell() -> None:
     tests = [energy_test(*two(n, m, 2, shift), permutations=19, generator=generator()) for n, m, shift in SIZES]
     weights = np.array([n * m / (n + m) for n, m, _ in SIZES])
-    joint = stratified(tests)
-    assert joint.distance == pytest.approx(np.average([test.distance for test in tests], weights=weights))
-    np.testing.assert_allclose(joint.null, np.average([test.null for test in tests], axis=0, weights=weights))
+    assert [test.weight for test in tests] == pytest.approx(weights)
+    value = float(np.average([test.value for test in tests], weights=weights))
+    null = np.average([test.null for test in tests], axis=0, weights=weights)
+    assert p_of_all(tests) == p_value(value, null)
 
 
 SIZES = ((40, 10, 0.0), (15, 60, 0.5), (10, 12, 1.0))
@@ -120,20 +121,7 @@ def test_conditions_in_another_mix_are_no_difference() -> None:
         energy_test(x, y, permutations=199, generator=generator(i))
         for i, (x, y) in enumerate(zip(*samples, strict=True))
     ]
-    joint = stratified(tests)
-    assert joint.p_value > 0.05
-    weights = [60 * 15 / 75, 15 * 60 / 75]
-    assert joint.distance == pytest.approx(np.average([test.distance for test in tests], weights=weights))
-    assert joint.n == (75, 75)
-    assert len(joint.null) == 199
-
-
-def test_tests_with_other_permutations_cannot_be_joined() -> None:
-    one = EnergyTest(0.1, 0.5, np.zeros(3), (5, 5))
-    with pytest.raises(InputError, match="permutations"):
-        stratified([one, EnergyTest(0.1, 0.5, np.zeros(4), (5, 5))])
-    with pytest.raises(InputError, match="at least one"):
-        stratified([])
+    assert p_of_all(tests) > 0.05
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
@@ -141,7 +129,7 @@ def test_any_scale(scale: float) -> None:
     x, y = two(40, 30, 2, 0.4)
     plain = energy_test(x, y, permutations=29, generator=generator())
     scaled = energy_test(x * scale, y * scale, permutations=29, generator=generator())
-    assert scaled.distance == pytest.approx(plain.distance * scale, rel=1e-9)
+    assert scaled.value == pytest.approx(plain.value * scale, rel=1e-9)
     assert scaled.p_value == plain.p_value
     ours, theirs = (mmd_test(x * s, y * s, permutations=29, generator=generator()) for s in (1.0, scale))
     assert theirs.value == pytest.approx(ours.value, rel=1e-9)
@@ -200,7 +188,7 @@ def test_the_estimate_is_centred_where_nothing_differs() -> None:
 
 
 def test_the_error_is_the_spread_that_the_estimate_has() -> None:
-    found: list[MMDTest] = []
+    found: list[Discrepancy] = []
     for seed in range(100):
         x, y = two(150, 100, 2, seed=seed)
         found.append(mmd_test(x, y + np.array([0.4, 0.0]), permutations=59, generator=generator(seed), bandwidth=1.5))

@@ -109,13 +109,13 @@ def test_energy_distance_against_dcor_and_scipy(seed: int) -> None:
     draw = np.random.default_rng(seed)
     x, y = draw.standard_normal((60, 4)), draw.standard_normal((90, 4)) + 0.3 * seed / 4
     ours = energy_test(x, y, permutations=499, generator=np.random.default_rng(0))
-    assert ours.distance == pytest.approx(float(peer("dcor").energy_distance(x, y)), rel=1e-10)
+    assert ours.value == pytest.approx(float(peer("dcor").energy_distance(x, y)), rel=1e-10)
     theirs = peer("dcor").homogeneity.energy_test(x, y, num_resamples=499, random_state=0)
-    assert float(theirs.statistic) == pytest.approx(ours.weight * ours.distance, rel=1e-10)
+    assert float(theirs.statistic) == pytest.approx(ours.weight * ours.value, rel=1e-10)
     assert theirs.pvalue == pytest.approx(ours.p_value, abs=0.09)
     line = energy_test(x[:, :1], y[:, :1], permutations=0, generator=np.random.default_rng(0))
     scipy_distance = peer("scipy.stats").energy_distance(x[:, 0], y[:, 0])
-    assert line.distance == pytest.approx(scipy_distance**2, rel=1e-9)
+    assert line.value == pytest.approx(scipy_distance**2, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -215,7 +215,7 @@ def rows() -> list[list[str]]:
         [
             "energy distance of two samples on a line",
             "2E‖X − Y‖ − E‖X − X'‖ − E‖Y − Y'‖, in any dimension",
-            answer(lambda: energy.distance),
+            answer(lambda: energy.value),
             "scipy, its square root, on a line only",
             answer(lambda: peer("scipy.stats").energy_distance(points[:20, 0], points[20:, 0])),
         ],

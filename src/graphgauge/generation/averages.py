@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any, Literal, Self
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
 from graphgauge import _core
 from graphgauge.core.grid import Grid
-from graphgauge.core.metric import Bounds, Estimate, Exempt, Metric, NoChance, NoInterval
+from graphgauge.core.metric import Bounds, Estimate, Exempt, Metric, NoChance, NoInterval, whole
 from graphgauge.core.registry import Chosen, metric
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.stats.errors import is_rounding, standard_error
@@ -26,51 +26,61 @@ NO_ORDER = "conditions have no order"
 # pooled (whole). None leaves one value per condition.
 Average = Literal["macro", "micro", "total", "whole"]
 OTHER: dict[str, Average] = {"macro": "micro", "micro": "macro"}
-
-LAWS: dict[str, bool | Exempt] = {
-    "permutation": True,
-    "merge": Exempt("needs all samples at once"),
-    "monotone": Exempt("samples are judged together: no change of a single sample is certain to improve the value"),
-    "symmetry": Exempt("real and generated samples are not interchangeable"),
-}
-COUNT_LAWS = LAWS | {"monotone": Exempt("a count is neither good nor bad")}
+Value = TypeVar("Value")
 
 # ---- samples by condition
 
 
-@dataclass(frozen=True)
-class ConditionSample:
-    """Groups of samples. Metrics see it in their own average, one value per condition, or in the other average."""
+class Grouped:
+    """Samples in one group per condition: what several metrics are computed on, made once."""
 
-    labels: tuple[str, ...]
-    view: Literal["own", "condition", "other"] = field(default="own", kw_only=True)
-    average: Average | None = field(default=None, kw_only=True)
+    # What options changed the numbers.
+    conventions: Mapping[str, str] = {}
 
-    def seen(self, average: Average) -> Self:
-        """As a metric with this average sees it."""
-        chosen = {"own": average, "condition": None, "other": OTHER.get(average, average)}[self.view]
-        return replace(self, average=chosen)
+    def __init__(self, labels: tuple[str, ...]) -> None:
+        self.labels, self.groups = labels, len(labels)
 
-    @property
-    def groups(self) -> int:
-        return len(self.labels)
-
-    def left_out(self) -> Mapping[str, str]:
-        """Conditions without a value, and the reasons."""
-        return {}
+    def lack(self, code: int) -> str | None:
+        """Why a condition has no value; None if it has one."""
+        return None
 
     def tables(self, chosen: Sequence[Chosen]) -> dict[str, Grid]:
         """Breakdowns other than by condition, for the chosen metrics."""
         return {}
 
-    @property
-    def conventions(self) -> dict[str, str]:
-        """What options changed the numbers."""
-        return {}
+
+def once(method: Callable[..., Value]) -> Callable[..., Value]:
+    """A method whose value is kept on its object, for each choice of arguments."""
+
+    @wraps(method)
+    def kept(self: Any, *args: Any) -> Value:
+        values: dict[Any, Value] = vars(self).setdefault("_once", {})
+        if (method, *args) not in values:
+            values[method, *args] = method(self, *args)
+        return values[method, *args]
+
+    return kept
+
+
+Data = TypeVar("Data", bound=Grouped, covariant=True)
+
+
+@dataclass(frozen=True)
+class View(Generic[Data]):
+    """Samples as a metric sees them: in its own average over conditions, in the other one, or one value for each."""
+
+    data: Data
+    kind: Literal["own", "condition", "other"] = "own"
+    average: Average | None = None
+
+    def seen(self, average: Average) -> View[Data]:
+        """As a metric with this average sees it."""
+        chosen = {"own": average, "condition": None, "other": OTHER.get(average, average)}[self.kind]
+        return replace(self, average=chosen)
 
     def nothing(self, reason: str) -> Estimate:
         """No condition has a value."""
-        return self.estimate(np.full(self.groups, np.nan), np.zeros(self.groups), reason)
+        return self.estimate(np.full(self.data.groups, np.nan), np.zeros(self.data.groups), reason)
 
     def estimate(
         self,
@@ -102,27 +112,25 @@ class ConditionSample:
         units = len(known) * sizes.min(initial=np.iinfo(np.int64).max) if len(known) else 0
         facts["n"] = np.array([units])
         estimate = Estimate(np.array([value]), np.array([sizes.sum()]), reason=reason, facts=facts)
-        if defined.any() and not defined.all():
-            absent = [label for label, has in zip(self.labels, defined, strict=True) if not has]
-            named = ", ".join(absent[:8]) + (" …" if len(absent) > 8 else "")
-            return warned(
-                estimate, f"{len(absent)} of {len(values)} conditions have no value and are left out: {named}"
-            )
-        return estimate
+        if not defined.any() or defined.all():
+            return estimate
+        absent = [label for label, has in zip(self.data.labels, defined, strict=True) if not has]
+        named = ", ".join(absent[:8]) + (" …" if len(absent) > 8 else "")
+        return warned(estimate, f"{len(absent)} of {len(values)} conditions have no value and are left out: {named}")
 
     def mean(self, items: AnyArray, codes: Ints, reason: str, **facts: Any) -> Estimate:
         """A mean over samples within each condition, then averaged; micro is the mean over all samples."""
-        n = np.bincount(codes, minlength=self.groups)
+        n = np.bincount(codes, minlength=self.data.groups)
         items = np.asarray(items, dtype=float)
         with np.errstate(invalid="ignore"):
-            values = np.bincount(codes, items, minlength=self.groups) / n
+            values = np.bincount(codes, items, minlength=self.data.groups) / n
         if self.average in ("micro", "whole"):
-            whole = items.sum() / len(items) if len(items) else np.nan
-            error, df = standard_error(items - whole, np.ones(len(items)))
+            overall = items.sum() / len(items) if len(items) else np.nan
+            error, df = standard_error(items - overall, np.ones(len(items)))
             size = np.array([len(items)])
             facts |= {"error": error, "df": df, "n": size}
-            return Estimate(np.array([whole]), size, reason=reason, facts=facts)
-        error, df = standard_error(items - values[codes], np.ones(len(items)), group=codes, groups=self.groups)
+            return Estimate(np.array([overall]), size, reason=reason, facts=facts)
+        error, df = standard_error(items - values[codes], np.ones(len(items)), group=codes, groups=self.data.groups)
         return self.estimate(values, n, reason, error=error, df=df, **facts)
 
     def share(self, items: AnyArray, codes: Ints, reason: str) -> Estimate:
@@ -134,24 +142,33 @@ class ConditionSample:
             successes = np.rint(estimate.value * estimate.n)
         return replace(estimate, facts={**estimate.facts, "successes": successes})
 
-    def count(self, counts: AnyArray, reason: str) -> Estimate:
-        """The number of samples in each condition; without any, there is nothing to measure."""
-        return self.estimate(np.where(counts.sum() > 0, counts, np.nan).astype(float), counts, reason)
+    def spread(self, items: AnyArray, codes: Ints, reason: str) -> Estimate:
+        """The standard deviation (ddof 0) of all samples together, or of those of each condition."""
+
+        def of(part: AnyArray) -> float:
+            return 0.0 if is_rounding(part.std(), np.max(np.abs(part), initial=0.0)) else float(part.std())
+
+        if self.average is not None:
+            return whole(of(items) if items.size else np.nan, len(items), reason=reason)
+        parts = [items[rows] for rows in rows_by_code(codes, self.data.groups)]
+        values = floats(of(part) if part.size else np.nan for part in parts)
+        return self.estimate(values, np.array([len(part) for part in parts]), reason)
 
     def combined(self, values: AnyArray, n: AnyArray) -> float:
         """A reference's values of conditions, averaged like the sample; NaN if no condition has one."""
         own = self if self.average is not None else replace(self, average="macro")
         return float(own.estimate(values, n, "").value[0])
 
+    def averaged(self, draws: AnyArray, n: AnyArray) -> Floats:
+        """Draws (…, conditions) averaged over the conditions that have a value; NaN if none has."""
+        weights = np.where(np.isnan(draws), 0, n if self.average == "micro" else 1)
+        with np.errstate(invalid="ignore"):
+            return np.asarray((np.nan_to_num(draws) * weights).sum(-1) / weights.sum(-1))
+
 
 def warned(estimate: Estimate, *warnings: str) -> Estimate:
     """The same estimate with further warnings."""
     return replace(estimate, warnings=(*estimate.warnings, *warnings))
-
-
-def whole_of(value: float, n: int, reason: str, **facts: Any) -> Estimate:
-    """The estimate of all conditions together."""
-    return Estimate(np.array([value]), np.array([n]), reason=reason, facts=facts)
 
 
 def _combined(weights: Floats, error: AnyArray, df: AnyArray) -> tuple[Floats, Floats]:
@@ -195,11 +212,6 @@ def flat(bits: Any) -> Any:
     return np.ascontiguousarray(bits.reshape(len(bits), int(np.prod(bits.shape[1:]))))
 
 
-def without_rounding(spread: Any, values: AnyArray) -> float:
-    """The spread of these values, or 0 if it is only rounding error."""
-    return 0.0 if is_rounding(spread, np.max(np.abs(values), initial=0.0)) else float(spread)
-
-
 def ranks(values: AnyArray) -> Floats:
     """Ranks from 1, with mean ranks for ties."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
@@ -228,9 +240,57 @@ def _row_bytes(column: AnyArray) -> AnyArray:
 
 # ---- declarations
 
+_LAWS: dict[str, bool | Exempt] = {
+    "permutation": True,
+    "merge": Exempt("needs all samples at once"),
+    "monotone": Exempt("samples are judged together: no change of a single sample is certain to improve the value"),
+    "symmetry": Exempt("real and generated samples are not interchangeable"),
+}
+_NEUTRAL = _LAWS | {"monotone": Exempt("a count is neither good nor bad")}
+# What counts declare, and p-values.
+COUNT: dict[str, Any] = {
+    "direction": "none",
+    "bounds": (0, np.inf),
+    "chance": NoChance("a count is neither good nor bad"),
+    "interval": NoInterval("a count of these samples"),
+}
+P_VALUE: dict[str, Any] = {
+    "direction": "none",
+    "bounds": (0, 1),
+    "chance": NoChance("p-values are uniform if nothing differs"),
+    "interval": NoInterval("a p-value is not an estimate"),
+}
 
-def declared(key: str, *, average: Average, **properties: Any) -> Callable[[Callable[..., Estimate]], Metric]:
-    """Declare a metric with its average over conditions: function, levels and interval see the sample in it."""
+
+def with_options(levels: Callable[..., Any]) -> Callable[..., Any]:
+    """Levels of a sample and options as levels of the sample for each choice of options, with the same words."""
+
+    @wraps(levels)
+    def chosen(*options: Any, **more: Any) -> Callable[..., Any]:
+        @wraps(levels)
+        def of(sample: Any, **params: Any) -> Any:
+            return levels(sample, *options, **more, **params)
+
+        return of
+
+    return chosen
+
+
+def declared(
+    key: str,
+    *,
+    average: Average,
+    direction: str = "higher",
+    bounds: tuple[float, float] = (0, 1),
+    unit: str = "sample",
+    laws: Mapping[str, bool | Exempt] | None = None,
+    conventions: Mapping[str, str] | None = None,
+    **properties: Any,
+) -> Callable[[Callable[..., Estimate]], Metric]:
+    """Declare a metric with its average over conditions: function, levels and interval see the sample in it.
+
+    By default it is a share of samples, and higher is better; `laws` and `conventions` are those of its own.
+    """
 
     def seen(call: Any) -> Any:
         if isinstance(call, NoChance | NoInterval):
@@ -242,43 +302,45 @@ def declared(key: str, *, average: Average, **properties: Any) -> Callable[[Call
 
         return inner
 
-    conventions = {"average": average, **properties.pop("conventions", {})}
     properties |= {name: seen(properties[name]) for name in ("chance", "interval")}
-    return lambda function: metric(key, family=FAMILY, conventions=conventions, **properties)(seen(function))
+    properties["laws"] = (_NEUTRAL if direction == "none" else _LAWS) | dict(laws or {})
+    properties["conventions"] = {"average": average, **(conventions or {})}
+    entry = metric(key, family=FAMILY, direction=direction, bounds=bounds, unit=unit, **properties)
+    return lambda function: entry(seen(function))
 
 
 # ---- intervals
 
 
-def over_samples(sample: ConditionSample, estimate: Estimate, confidence: float) -> Bounds:
+def over_samples(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds:
     """Student's t over samples, with Satterthwaite's degrees of freedom for a mean over conditions."""
     return _student(estimate, confidence, "satterthwaite-t" if sample.average == "macro" else "t")
 
 
-def over_pairs(sample: ConditionSample, estimate: Estimate, confidence: float) -> Bounds:
+def over_pairs(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds:
     """Student's t over samples, from each sample's mean distance to all others (the jackknife of a U-statistic)."""
     return _student(estimate, confidence, "jackknife-t")
 
 
-def of_shares(sample: ConditionSample, estimate: Estimate, confidence: float) -> Bounds:
+def of_shares(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds:
     """Wilson's interval over samples; for a mean over conditions Student's t."""
     if "successes" in estimate.facts:
         return of_share(estimate.facts["successes"], estimate.n, confidence, over="samples")
     return over_samples(sample, estimate, confidence)
 
 
-def of_discrepancy(sample: ConditionSample, estimate: Estimate, confidence: float) -> Bounds:
+def of_discrepancy(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds:
     """Student's t with the standard error of an MMD² in large samples; of a biased one, of its expectation."""
     bounds = _student(estimate, confidence, "asymptotic-t")
     return replace(bounds, low=np.maximum(bounds.low, estimate.facts.get("least", -np.inf)))
 
 
-def of_recognition(sample: ConditionSample, estimate: Estimate, confidence: float) -> Bounds:
+def of_recognition(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds:
     """Student's t with DeLong's standard error of an area under the ROC curve."""
     return _student(estimate, confidence, "delong-t")
 
 
-def of_draws(sample: ConditionSample, estimate: Estimate, confidence: float) -> Bounds:
+def of_draws(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds:
     """Percentiles of a bootstrap of the classifier's confusions and of its answers to generated samples."""
     outside = tail(confidence)
     with np.errstate(invalid="ignore"):
@@ -287,7 +349,7 @@ def of_draws(sample: ConditionSample, estimate: Estimate, confidence: float) -> 
     return Bounds(np.where(same, np.nan, low), np.where(same, np.nan, high), "percentile bootstrap", "samples")
 
 
-def of_correlation(sample: ConditionSample, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
+def of_correlation(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds | NoInterval:
     """Fisher's z over samples, with Fieller's variance for ranks; no interval if the order is perfect."""
     perfect = is_rounding(1 - np.abs(estimate.value), 1.0)
     if perfect.all():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,12 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.finding import check
 from graphgauge.core.result import Reference, Result
 from graphgauge.core.types import Ints
-from graphgauge.generation.averages import FAMILY, FEWEST_VALID, of_shares
+from graphgauge.generation.averages import FAMILY, FEWEST_VALID, View, of_shares
 from graphgauge.generation.identity import unique_at
 from graphgauge.generation.sample import Sides
-from graphgauge.generation.sections.conditioning import Answers
-from graphgauge.generation.sections.diversity import Attempts
+from graphgauge.generation.sections.attempts import Attempts
+from graphgauge.generation.sections.conditioning import Answers, real_accuracy
+from graphgauge.generation.sections.diversity import unique_level
 from graphgauge.generation.sections.latent_space import LEAK
 
 Evidence = Mapping[str, Any]
@@ -49,10 +49,10 @@ def _level(result: Result | None, name: str) -> Reference | None:
 )
 def copied_test_set(attempts: Attempts) -> Evidence | None:
     """Generated samples are the real ones that they are compared with."""
-    given_out = attempts.valid.given_out
+    given_out = attempts.given_out
     if given_out is None:
         return None
-    return {"copied": given_out[0], "n": len(attempts.valid.ids), "repeated": given_out[1]}
+    return {"copied": given_out[0], "n": len(attempts.ids), "repeated": given_out[1]}
 
 
 @check(
@@ -127,20 +127,19 @@ def learned_real_samples(sides: Sides) -> Evidence | None:
 )
 def repeated_samples(diversity: Attempts) -> Evidence | None:
     """Samples repeat each other, and tests treat repeats as independent samples."""
-    valid = diversity.valid
-    if valid.real_ids is None or not valid.same_rules:
+    if diversity.real_ids is None or not diversity.same_rules:
         return None
     sizes, shares = [], []
-    for mine, real in zip(valid.rows, valid.real_rows, strict=True):
+    for mine, real in zip(diversity.rows, diversity.real_rows, strict=True):
         # More samples have a smaller distinct share, so both sides have the same size.
         size = min(len(mine), len(real))
         if size >= FEWEST_VALID:
             sizes.append(size)
-            shares.append((unique_at(valid.ids[mine], size), unique_at(valid.real_ids[real], size)))
+            shares.append((unique_at(diversity.ids[mine], size), unique_at(diversity.real_ids[real], size)))
     if not sizes:
         return None
     unique, of_real = (float(share) for share in np.average(shares, axis=0, weights=sizes))
-    perfect = diversity.seen("macro").unique_level(None)
+    perfect = unique_level(View(diversity, average="macro"), None)
     if perfect is not None:
         own = unique if perfect.own is None else perfect.own
         if perfect.low is not None and own >= perfect.low:  # as many as real samples may have by chance
@@ -157,16 +156,18 @@ def repeated_samples(diversity: Attempts) -> Evidence | None:
 )
 def collapsed_samples(diversity: Attempts) -> Evidence | None:
     """Samples are distinct, but much closer to each other than real ones."""
-    valid = diversity.valid
-    if valid.real_ids is None or not isinstance(valid.generated, np.ndarray):
+    if diversity.real_ids is None or not isinstance(diversity.valid.rows, np.ndarray):
         return None
-    own = [_apart(valid.ids[rows], pairs) for rows, pairs in zip(valid.rows, valid.hamming, strict=True)]
-    reals = zip(valid.real_rows, valid.real_hamming, strict=True)
-    real = [_apart(valid.real_ids[rows], pairs) for rows, pairs in reals]
+    own = [
+        _apart(diversity.ids[rows], pairs)
+        for rows, pairs in zip(diversity.rows, diversity.pairs("hamming"), strict=True)
+    ]
+    reals = zip(diversity.real_rows, diversity.real_pairs("hamming"), strict=True)
+    real = [_apart(diversity.real_ids[rows], pairs) for rows, pairs in reals]
     both = [pair for pair in zip(own, real, strict=True) if not np.isnan(pair).any()]
     if not both:
         return None
-    own_mean, real_mean = (float(mean) / valid.width for mean in np.mean(both, axis=0))
+    own_mean, real_mean = (float(mean) / diversity.width for mean in np.mean(both, axis=0))
     return {"own": own_mean, "real": real_mean} if own_mean < _HALF_AS_FAR * real_mean else None
 
 
@@ -188,7 +189,7 @@ def _apart(ids: Ints, pairs: Any) -> float:
 def hidden_retries(attempts: Attempts, drawn: Any) -> Evidence | None:
     """Invalid attempts were dropped or retried, and the validity rate does not count them."""
     numbers = as_numeric(drawn, "drawn")
-    given, valid = len(attempts.codes), len(attempts.valid.codes)
+    given, valid = len(attempts.codes), len(attempts.valid)
     if not given:
         return None
     if numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all() or (numbers < 0).any():
@@ -272,8 +273,8 @@ def claim_above_classifier(results: Results, answers: Answers) -> Evidence | Non
     if claim is None or claim.interval is None or accuracy is None or _is_blind(accuracy):
         return None
     # Both weight conditions equally, because real samples rarely have equally many of each.
-    real = answers.seen("macro").real(0)
-    ends = of_shares(replace(answers, average="macro"), real, claim.interval.level)
+    real = real_accuracy(View(answers, average="macro"), 0)
+    ends = of_shares(View(answers, average="macro"), real, claim.interval.level)
     low, high = float(ends.low[0]), float(ends.high[0])
     if np.isnan(high) or claim.interval.low <= high:
         return None

@@ -185,13 +185,8 @@ def jaccard_pairs(bits: Mask) -> Pairs:
     return Pairs(mean, math.sqrt(variance), 1 - np.ldexp(similar.astype(np.float64), -_FRACTION) / (n - 1))
 
 
-def pair_distances(bits: Mask, kind: str) -> Floats:
-    """All `hamming` distances in bits, or all `jaccard` distances, of few samples."""
-    return bit_distances(bits, bits, kind)
-
-
 def bit_distances(first: Any, second: Any, kind: str) -> Floats:
-    """The same between the rows of two matrices, (n, m)."""
+    """All `hamming` distances in bits, or all `jaccard` distances, (n, m) between the rows of two small matrices."""
     rows, others = (np.asarray(side, np.float32) for side in (first, second))
     common = (rows @ others.T).astype(np.float64)
     either = rows.sum(1, dtype=np.float64)[:, np.newaxis] + others.sum(1, dtype=np.float64) - common

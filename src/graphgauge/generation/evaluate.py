@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,15 +12,16 @@ from msgspec import structs
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grid import Grid
-from graphgauge.core.loop import Measured, measure
-from graphgauge.core.metric import NoChance, NoInterval
+from graphgauge.core.loop import Measured, measure, sample_of
+from graphgauge.core.metric import Metric, NoChance, NoInterval
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.registry import DEFAULT, Chosen, find, sections, select
-from graphgauge.generation.averages import FAMILY, OTHER, ConditionSample
+from graphgauge.core.result import Result
+from graphgauge.generation.averages import FAMILY, OTHER, Grouped, View
 from graphgauge.generation.figure import drawings
 from graphgauge.generation.graph_features import DEFAULT_CONVENTION
-from graphgauge.generation.levels import Draws
-from graphgauge.generation.needs import NEEDS, AtHand, Rules
+from graphgauge.generation.levels import Rules
+from graphgauge.generation.needs import NEEDS, AtHand
 from graphgauge.generation.sample import Samples, Sides
 from graphgauge.generation.sections.reconstruction import EMPTY
 from graphgauge.generation.two_sample import PRDC
@@ -106,9 +107,7 @@ def evaluate(
     """
     level = confidence_level(confidence)
     one_of("empty", str(empty), EMPTY)
-    rules = Rules(
-        str(empty), Draws(whole_number("seed", seed), whole_number("draws", draws, 1)), protocol or DEFAULT_CONVENTION
-    )
+    rules = Rules(seed, draws, str(empty), protocol or DEFAULT_CONVENTION)
     about = {
         "generated": generated,
         "train": train,
@@ -135,38 +134,30 @@ def evaluate(
     at_hand = AtHand(sides, rules)
     chosen, named, skipped = _chosen(metrics, at_hand)
     common = {"conditions": f"{sides.groups} {'in order' if sides.ordered else 'without order'}"}
-
-    def conventions(sample: ConditionSample) -> dict[str, str]:
-        return common | sample.conventions
-
-    measured = measure(chosen, at_hand, named=named, confidence=level, conventions=conventions)
-    results, breakdowns = measured.results, {}
+    measured = measure(
+        chosen, at_hand, named=named, confidence=level, conventions=lambda sample: common | sample.data.conventions
+    )
+    results, breakdowns, made = measured.results, {}, at_hand.made
     if sides.groups > 1:
-        breakdowns[CONDITION] = _by_condition(chosen, at_hand, measured, level)
+        breakdowns[CONDITION] = _by_condition(chosen, sides, _seen(made, CONDITION), measured, level)
+        skipped |= _left_out(chosen, made)
         if metrics == "all":
-            others, seen = _other_averages(chosen), _in_view(at_hand, "other")
-            other = measure(others, seen, named=(), confidence=level, conventions=conventions)
-            results = [*results, *(structs.replace(each, goal=None, warnings=()) for each in other.results)]
-    for sample in list(at_hand.made.values()):
-        breakdowns |= sample.tables(chosen)
-        if sides.groups > 1:
-            skipped |= {
-                f"{_section_of(sample, chosen, at_hand)} of {label}": why for label, why in sample.left_out().items()
-            }
+            results = [*results, *_other_averages(chosen, _seen(made, "other"), level, common)]
+    for data in dict.fromkeys(made.values()):
+        breakdowns |= data.tables(chosen)
+        common |= data.conventions
+    materials: dict[str, Any] = {"sides": sides, "diversity": made.get("attempts"), "answers": made.get("answers")}
+    if "attempts" in at_hand:
+        materials["attempts"] = lambda: at_hand["attempts"].data
+    options = {"confidence": level, "empty": rules.empty, "seed": rules.seed, "draws": rules.draws}
     evaluation = Evaluation(
         FAMILY,
         results,
-        conventions=common | {name: text for each in at_hand.made.values() for name, text in each.conventions.items()},
-        options={
-            **sides.options,
-            "confidence": level,
-            "empty": rules.empty,
-            "seed": rules.draws.seed,
-            "draws": rules.draws.draws,
-        },
+        conventions=common,
+        options={**sides.options, **options},
         breakdowns=breakdowns,
         skipped=skipped | measured.skipped,
-        materials=_materials(at_hand),
+        materials=materials,
         drawings=lambda: drawings(sides),
     )
     # Looked for now, because the caller may change the samples later.
@@ -218,7 +209,7 @@ def _chosen(asked: Any, at_hand: AtHand) -> tuple[list[Chosen], frozenset[str], 
 def _named(asked: Any) -> set[str]:
     """The declared keys of the metrics that are asked for by name."""
     known = {DEFAULT, "all", *(each.name for each in sections(FAMILY))}
-    names = [] if asked is None else [asked] if not isinstance(asked, Iterable) or isinstance(asked, str) else asked
+    names = [asked] if isinstance(asked, str | Metric) else asked or ()
     return {find(name, FAMILY)[0].key if isinstance(name, str) else name.key for name in names if name not in known}
 
 
@@ -237,44 +228,46 @@ def _together(reasons: Iterable[str]) -> str:
     return " and ".join(dict.fromkeys(part for reason in reasons for part in reason.split(" and ")))
 
 
-def _other_averages(chosen: Sequence[Chosen]) -> list[Chosen]:
+def _seen(made: Mapping[str, Grouped], kind: Any) -> dict[str, View[Grouped]]:
+    """The samples as metrics see them by condition, or in their other average."""
+    return {need: View(data, kind) for need, data in made.items()}
+
+
+def _other_averages(
+    chosen: Sequence[Chosen], samples: Mapping[str, View[Grouped]], level: float, common: Mapping[str, str]
+) -> Iterator[Result]:
     """The metrics that have another average, under that one and as bare numbers."""
-    return [
-        (
-            replace(
+    others = []
+    for metric, params in chosen:
+        average = OTHER.get(metric.conventions["average"])
+        if average is not None:
+            other = replace(
                 metric,
-                key=f"{metric.key}_{OTHER[average]}_{CONDITION}",
-                conventions={**metric.conventions, "average": OTHER[average]},
+                key=f"{metric.key}_{average}_{CONDITION}",
+                conventions={**metric.conventions, "average": average},
                 interpretation=None,
                 chance=NoChance("given with the other average"),
-            ),
-            params,
-        )
-        for metric, params in chosen
-        if (average := metric.conventions["average"]) in OTHER
-    ]
+            )
+            others.append((other, params))
+    found = measure(
+        others, samples, named=(), confidence=level, conventions=lambda sample: {**common, **sample.data.conventions}
+    )
+    return (structs.replace(each, goal=None, warnings=()) for each in found.results)
 
 
-def _in_view(at_hand: AtHand, view: Any) -> dict[str, ConditionSample]:
-    """The samples as metrics see them by condition, or in their other average."""
-    made = {need: at_hand[need] for need in at_hand if NEEDS[need].name in at_hand.made}
-    return {need: replace(sample, view=view) for need, sample in made.items()}
-
-
-def _by_condition(chosen: Sequence[Chosen], at_hand: AtHand, measured: Measured, level: float) -> Grid:
+def _by_condition(
+    chosen: Sequence[Chosen], sides: Sides, samples: Mapping[str, View[Grouped]], measured: Measured, level: float
+) -> Grid:
     """A row per condition; a metric counts its own samples there."""
-    sides, samples = at_hand.sides, _in_view(at_hand, CONDITION)
     side = sides.generated if sides.generated is not None else sides.real
     assert side is not None
-    columns: dict[str, Any] = {
-        CONDITION: np.array(sides.labels),
-        "n": np.bincount(side.conditions, minlength=sides.groups),
-    }
+    n = np.bincount(side.conditions, minlength=sides.groups)
+    columns: dict[str, Any] = {CONDITION: np.array(sides.labels), "n": n}
     for metric, params in chosen:
         key = metric.key_of(**params)
         if key not in measured.estimates:
             continue
-        sample = next(samples[need] for need in metric.needs if need in samples)
+        sample = sample_of(metric, samples)
         estimate, name = metric(sample, **params), key.removeprefix("overall_")
         if len(estimate.value) != sides.groups:
             continue  # one value for all conditions together
@@ -286,21 +279,16 @@ def _by_condition(chosen: Sequence[Chosen], at_hand: AtHand, measured: Measured,
     return Grid(columns)
 
 
-def _section_of(sample: ConditionSample, chosen: Sequence[Chosen], at_hand: AtHand) -> str:
-    """The section of the first metric that is computed on a sample."""
+def _left_out(chosen: Sequence[Chosen], made: Mapping[str, Grouped]) -> dict[str, str]:
+    """The conditions without a value, by the section of the first metric of each sample, with the reasons."""
+    sections_of: dict[Grouped, str] = {}
     for metric, _ in chosen:
-        need = next(need for need in metric.needs if need in at_hand)
-        if at_hand.made.get(NEEDS[need].name) is sample:
-            return metric.section or ""
-    return ""
-
-
-def _materials(at_hand: AtHand) -> dict[str, Any]:
-    """What checks look at: all sides, the attempts, and again if diversity was measured."""
-    materials: dict[str, Any] = {"sides": at_hand.sides}
-    if "attempts" in at_hand:
-        materials["attempts"] = lambda: at_hand["attempts"]
-        materials["diversity"] = at_hand.made.get("attempts")
-    if "answers" in at_hand:
-        materials["answers"] = at_hand.made.get("answers")
-    return materials
+        data = sample_of(metric, made)
+        if data is not None:
+            sections_of.setdefault(data, metric.section or "")
+    return {
+        f"{section} of {label}": reason
+        for data, section in sections_of.items()
+        for code, label in enumerate(data.labels)
+        if (reason := data.lack(code)) is not None
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -32,20 +32,15 @@ _DRAWN, _CELLS = 6, 2500
 
 
 def drawings(sides: Sides) -> dict[str, Grid]:
-    """Some real and generated boards, if samples are boards of bits."""
-    given = {"real": sides.real, "generated": sides.generated}
-    boards = {name: found for name, side in given.items() if (found := _boards(side)) is not None}
-    if not boards:
-        return {}
-    rows = [
-        (name, place, row, column, float(board[row, column]))
-        for name, some in boards.items()
-        for place, board in enumerate(some)
-        for row, column in np.argwhere(board)
-    ]
-    shape = next(iter(boards.values())).shape[1:]
-    corner = ("", -1, shape[0], shape[1], 0.0)
-    return {"boards": Grid.of_rows(("side", "sample", "row", "column", "value"), [*rows, corner])}
+    """Some real and generated boards, if samples are boards of bits: their cells that are set, and the last cell."""
+    rows: list[tuple[str, int, int, int, float]] = []
+    for name, side in (("real", sides.real), ("generated", sides.generated)):
+        boards = _boards(side)
+        for place, board in enumerate(() if boards is None else boards):
+            height, width = board.shape
+            rows += [(name, place, row, column, float(board[row, column])) for row, column in np.argwhere(board)]
+            rows.append((name, place, height - 1, width - 1, float(board[-1, -1])))
+    return {"boards": Grid.of_rows(("side", "sample", "row", "column", "value"), rows)} if rows else {}
 
 
 def _boards(side: Samples | None) -> AnyArray | None:
@@ -62,22 +57,21 @@ def _boards(side: Samples | None) -> AnyArray | None:
 def draw(figure: Any, evaluations: Mapping[str, Evaluation]) -> None:
     """The panels that there is something for, on an empty figure; of several generators the samples of the first."""
     first = next(iter(evaluations.values()))
-    panels = [partial(_values, evaluations, keys, title) for keys, title in _found(evaluations)]
+
+    def known(keys: Iterable[str]) -> list[str]:
+        return [key for key in keys if any(key in each and each[key].defined for each in evaluations.values())]
+
+    shares, distances = known(_SHARES), known(_DISTANCES)
+    others = [] if shares or distances else list(first)
+    panels = [
+        partial(_values, evaluations, keys, title)
+        for keys, title in ((shares, "values and levels"), (distances, "distances"), (others, "values"))
+        if keys
+    ]
     if "boards" in first.drawings:
         panels.append(partial(_drawn, first.drawings["boards"]))
     for place, panel in enumerate(panels):
         panel(figure.add_subplot(1, len(panels), place + 1))
-
-
-def _found(evaluations: Mapping[str, Evaluation]) -> list[tuple[list[str], str]]:
-    """The keys of each panel that any evaluation has."""
-    own = [
-        ([key for key in keys if any(key in each and each[key].defined for each in evaluations.values())], title)
-        for keys, title in ((_SHARES, "values and levels"), (_DISTANCES, "distances"))
-    ]
-    kept = [(keys, title) for keys, title in own if keys]
-    every = [key for key in next(iter(evaluations.values())) if key not in (*_SHARES, *_DISTANCES)]
-    return kept or [(every, "values")]
 
 
 def _values(evaluations: Mapping[str, Evaluation], keys: list[str], title: str, axis: Any) -> None:
@@ -106,16 +100,13 @@ def _values(evaluations: Mapping[str, Evaluation], keys: list[str], title: str, 
 
 def _drawn(grid: Grid, axis: Any) -> None:
     """Real samples in the upper row, generated ones in the lower one."""
-    sides, samples = grid["side"].tolist(), np.asarray(grid["sample"])
-    height, width = int(grid["row"][-1]), int(grid["column"][-1])
+    row, column, sample = (np.asarray(grid[name]).astype(int) for name in ("row", "column", "sample"))
+    height, width = row.max() + 1, column.max() + 1
+    top, left = np.where(np.asarray(grid["side"]) == "real", 0, height + 1), sample * (width + 1)
     canvas = np.full((2 * height + 1, _DRAWN * (width + 1) - 1), np.nan)
-    for side, place in set(zip(sides[:-1], samples[:-1].tolist(), strict=True)):
-        top, left = 0 if side == "real" else height + 1, int(place) * (width + 1)
-        canvas[top : top + height, left : left + width] = 0
-    for place, side in enumerate(sides[:-1]):
-        top = 0 if side == "real" else height + 1
-        row, column = int(grid["row"][place]), int(grid["column"][place])
-        canvas[top + height - 1 - row, int(samples[place]) * (width + 1) + column] = float(grid["value"][place])
+    for upper, start in set(zip(top.tolist(), left.tolist(), strict=True)):
+        canvas[upper : upper + height, start : start + width] = 0
+    canvas[top + height - 1 - row, left + column] = np.asarray(grid["value"])
     axis.imshow(canvas, cmap="Blues", interpolation="nearest")
     axis.set(title="real (above) and generated samples", xticks=[], yticks=[])
     axis.grid(visible=False)

@@ -16,7 +16,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import Floats, Ints
 from graphgauge.generation.graphs import Graphs
-from graphgauge.generation.two_sample import MMDTest, Score, biased, kernel_test, unbiased
+from graphgauge.generation.two_sample import Kernel, Score, biased, unbiased
 
 STATISTICS = ("degree", "clustering", "orbit", "spectral")
 _CLUSTERING_BINS, _SPECTRAL_BINS = 100, 200
@@ -30,7 +30,6 @@ _BELOW_ZERO = -1e-5
 _EXTRA = 1e-6
 
 Features = Callable[[Graphs], Floats]
-Kernel = Callable[[Floats, Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -63,28 +62,6 @@ class Convention:
         if self.is_biased:
             return "MMD squared, biased: pairs of a graph with itself count"
         return "MMD squared, unbiased: may be below 0"
-
-
-def feature_mmd(
-    real: Floats,
-    generated: Floats,
-    chosen: GraphKernel,
-    score: Score,
-    *,
-    permutations: int,
-    generator: np.random.Generator,
-) -> MMDTest:
-    """MMD² of graphs with these features, and its test; at least two graphs on either side."""
-    rows = np.concatenate(padded(real, generated))
-    return kernel_test(
-        lambda some: chosen.kernel(rows[some], rows),
-        len(real),
-        len(generated),
-        chosen.bandwidth,
-        permutations=permutations,
-        generator=generator,
-        score=score,
-    )
 
 
 def padded(*features: Floats) -> list[Floats]:

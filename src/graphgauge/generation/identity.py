@@ -19,9 +19,10 @@ from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.generation.distances import Words, bit_distances, packed
 from graphgauge.generation.graph_features import cityblock
-from graphgauge.generation.graphs import Graphs, concatenated, require_alike, rows_of
+from graphgauge.generation.graphs import Graphs, concatenated, require_alike
 from graphgauge.generation.levels import MOST
 from graphgauge.generation.molecules import Molecules
+from graphgauge.generation.two_sample import at_most
 
 # Refinements in the search of one graph at most; random regular graphs of 60 nodes need about 100.
 MOST_REFINEMENTS = 4000
@@ -158,14 +159,14 @@ def nearest(made: Any, train: Any, real: Any, near: Any, generator: np.random.Ge
     neighbour in Hamming's). Graphs that differ by one edge, removed, added or moved, are nearer than all others, whose
     distance is that of counts of colours. `near` are near copies of training samples, or None.
     """
-    train, real = (_at_most(part, 5 * MOST, generator) for part in (train, real))
-    made = _at_most(made, MOST, generator)
+    train, real = (at_most(part, 5 * MOST, generator) for part in (train, real))
+    made = at_most(made, MOST, generator)
     pool, size = concatenated(train, real), len(train)
     counts = _weights(made, pool).sum(0)
     dealt = [counts[generator.choice(len(pool), size, replace=False)].sum() for _ in range(draws)]
     drawn = {"perfect": np.array(dealt) / len(made)}
     if near is not None and len(near):
-        shares = _weights(_at_most(near, MOST, generator), pool)[:, :size].sum(1)
+        shares = _weights(at_most(near, MOST, generator), pool)[:, :size].sum(1)
         drawn["near_copy"] = np.array([generator.choice(shares, len(made)).mean() for _ in range(draws)])
     return Nearest(float(counts[:size].sum() / len(made)), len(made), drawn)
 
@@ -181,12 +182,6 @@ def _weights(samples: Any, pool: Any) -> Floats:
         distances = bit_distances(own, other, "jaccard")
     closest = distances == distances.min(axis=1, keepdims=True)
     return np.asarray(closest / closest.sum(axis=1, keepdims=True))
-
-
-def _at_most(samples: Any, most: int, generator: np.random.Generator) -> Any:
-    if len(samples) <= most:
-        return samples
-    return rows_of(samples, np.sort(generator.choice(len(samples), most, replace=False)))
 
 
 def _graph_distances(graphs: Graphs, others: Graphs) -> Floats:

@@ -10,8 +10,8 @@ as many fresh ones as were generated, both sides are made smaller, and the run i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Kind, Reference
-from graphgauge.core.types import Floats, Ints
-from graphgauge.generation.graphs import rows_of
+from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.two_sample import Score, unbiased
 from graphgauge.stats.intervals import tail
 
@@ -29,8 +29,6 @@ BAND = 0.95
 SPLITS = 39
 # Points of a reference that are compared with each other at most.
 MOST = 1000
-# Levels of generators that hand out training samples, with or without a change.
-COPIES = ("near_copy", "memoriser")
 # In the order of tables.
 KINDS: dict[str, Kind] = {"near_copy": "baseline", "memoriser": "baseline", "chance": "chance", "perfect": "ideal"}
 
@@ -49,6 +47,14 @@ class Draws:
     def generator(self, *key: int) -> np.random.Generator:
         """A separate random stream for each purpose, so that values do not depend on the requested metrics."""
         return np.random.default_rng([self.seed, *key])
+
+
+@dataclass(frozen=True)
+class Rules(Draws):
+    """All options that change how samples are compared."""
+
+    empty: str = "1"
+    convention: str = "graphgauge"
 
 
 def level(
@@ -94,42 +100,6 @@ def predicted(name: str, draws: Floats, *, own: float | None = None, note: str |
 # --------------------------------------------------------------------------------------------- two samples, by kernels
 
 
-def kernel_levels(
-    kernel: Callable[[Any, Any], Floats],
-    real: Any,
-    pools: Mapping[str, Any],
-    n: int,
-    m: int,
-    score: Score,
-    *,
-    draws: int,
-    generator: np.random.Generator,
-    fresh: Any = None,
-    train: int = 0,
-) -> dict[str, Floats]:
-    """Draws of each level of a discrepancy: two draws from the real items, and draws from each pool against them.
-
-    `fresh` are the real items and further ones that a perfect generator generates as well. Pools of copies are of some
-    of `train` training samples, of which a memoriser draws the same one now and then.
-    """
-    every = real if fresh is None else fresh
-    further = _some(every[len(real) :], MOST, generator)
-    real = _some(real, MOST, generator)
-    every = np.concatenate([real, further])
-    within = kernel(every, every)
-    found = {"perfect": redrawn(within, n, m, score, draws=draws, generator=generator, held_out=len(real))}
-    within = within[: len(real), : len(real)]
-    for name, pool in pools.items():
-        if not len(pool):
-            continue
-        pool = _some(pool, MOST, generator)
-        inside, across = kernel(pool, pool), kernel(real, pool)
-        counts = _drawn(generator, m, len(pool), draws)
-        second = _sums(counts, *apart(inside, len(pool) / train if train and name in COPIES else 0.0))
-        found[name] = _possible(score(within.sum(), second, counts @ across.sum(0), len(real), m), score)
-    return found
-
-
 def redrawn(
     gram: Floats, n: int, m: int, score: Score, *, draws: int, generator: np.random.Generator, held_out: int
 ) -> Floats:
@@ -143,10 +113,10 @@ def redrawn(
     gram, equal = apart(gram)
     shares = (np.arange(size) < held_out) / held_out
     first = generator.multinomial(n, shares, draws).astype(float)
-    second = _drawn(generator, m, size, draws)
+    second = resampled(generator, m, size, draws)
     across = np.einsum("di,di->d", first @ gram, second)
-    values = score(_sums(first, gram, equal), _sums(second, gram, equal), across, n, m)
-    return _possible(values, score)
+    values = score(sums_of(first, gram, equal), sums_of(second, gram, equal), across, n, m)
+    return possible(values, score)
 
 
 def apart(gram: Floats, same: float = 0.0) -> tuple[Floats, Floats]:
@@ -173,7 +143,7 @@ def pair_means(
     between, equal = apart(distances, same)
 
     def means(size: int) -> Floats:
-        return _sums(_drawn(generator, size, len(distances), draws), between, equal) / (size * (size - 1))
+        return sums_of(resampled(generator, size, len(distances), draws), between, equal) / (size * (size - 1))
 
     if n is None:
         return means(m)
@@ -182,25 +152,19 @@ def pair_means(
     return np.asarray(centre + away * np.sqrt(n / generator.chisquare(n - 1, draws)))
 
 
-def _drawn(generator: np.random.Generator, count: int, size: int, draws: int) -> Floats:
+def resampled(generator: np.random.Generator, count: int, size: int, draws: int) -> Floats:
     """How often each of `size` items is among `count` drawn with replacement, (draws, size)."""
     return generator.multinomial(count, np.full(size, 1 / size), draws).astype(float)
 
 
-def _sums(counts: Floats, between: Floats, equal: Floats) -> Floats:
+def sums_of(counts: Floats, between: Floats, equal: Floats) -> Floats:
     """Sums of kernel values over ordered pairs of drawn items, each with itself included."""
     return np.asarray(np.einsum("di,di->d", counts @ between, counts) + counts @ equal)
 
 
-def _possible(values: Any, score: Score) -> Floats:
+def possible(values: Any, score: Score) -> Floats:
     """Biased discrepancies and energy distances are not negative; moving copies apart can make them so."""
     return np.asarray(values if score is unbiased else np.maximum(values, 0.0))
-
-
-def _some(items: Any, most: int, generator: np.random.Generator) -> Any:
-    if len(items) <= most:
-        return items
-    return rows_of(items, np.sort(generator.choice(len(items), most, replace=False)))
 
 
 # --------------------------------------------------------------------------------------------- two samples, by splits
@@ -276,3 +240,73 @@ def answer_draws(confusion: Ints, counts: Ints, *, draws: int, generator: np.ran
             rates = generator.dirichlet(confusion[code] + prior[code], draws)
             answers[:, code] = generator.multinomial(int(counts[code]), rates)
     return drawn
+
+
+# ----------------------------------------------------------------------------------- samples of reference generators
+
+
+def near_copies(samples: Any, generator: np.random.Generator) -> Any:
+    """Each sample with one set bit moved, or one edge; None of molecules and of directed graphs."""
+    if isinstance(samples, Graphs):
+        return None if samples.directed else _moved_edges(samples, generator)
+    return _moved_bits(samples, generator) if isinstance(samples, np.ndarray) else None
+
+
+def unstructured(samples: Any, count: int, generator: np.random.Generator) -> Any:
+    """Rows whose coordinates are drawn separately, or random graphs with the nodes and edges of real ones."""
+    if isinstance(samples, Graphs):
+        chosen = samples.take(generator.integers(0, len(samples), count))
+        sizes = zip(chosen.nodes.tolist(), np.diff(chosen.offsets).tolist(), strict=True)
+        return Graphs.from_objects([(nodes, _random_edges(nodes, edges, generator)) for nodes, edges in sizes])
+    rows = generator.integers(0, len(samples), (count, samples.shape[1]))
+    return samples[rows, np.arange(samples.shape[1])]
+
+
+def _moved_bits(samples: AnyArray, generator: np.random.Generator) -> AnyArray:
+    """Samples that are all 0 or all 1 are unchanged."""
+    bits = np.array(samples, copy=True).reshape(len(samples), int(np.prod(np.shape(samples)[1:])))
+    if not bits.size:
+        return bits.reshape(np.shape(samples))
+    mask = bits != 0
+    weight = generator.random(bits.shape)
+    off, on = np.where(mask, weight, -1).argmax(1), np.where(mask, -1, weight).argmax(1)
+    rows = np.flatnonzero(mask.any(1) & ~mask.all(1))
+    bits[rows, off[rows]], bits[rows, on[rows]] = 0, 1
+    return bits.reshape(np.shape(samples))
+
+
+def _moved_edges(graphs: Graphs, generator: np.random.Generator) -> Graphs:
+    """A moved edge keeps its label. Graphs without edges and complete ones are unchanged."""
+    counts, nodes = np.diff(graphs.offsets), graphs.nodes
+    movable = np.flatnonzero((counts > 0) & (counts < nodes * (nodes - 1) // 2))
+    edges = graphs.edges.copy()
+    width = int(nodes.max(initial=1))
+
+    def keys(owner: Ints, pairs: Ints) -> Ints:
+        return np.asarray((owner * width + pairs[:, 0]) * width + pairs[:, 1])
+
+    owner = np.repeat(np.arange(len(graphs)), counts)
+    known = keys(owner, edges)  # sorted, as edges are
+    moved = graphs.offsets[movable] + generator.integers(0, counts[movable])
+    waiting = np.arange(len(movable))
+    while len(waiting):
+        size = nodes[movable[waiting]]
+        first = generator.integers(0, size)
+        second = (first + generator.integers(1, size)) % size
+        pairs = np.sort(np.stack([first, second], axis=1), axis=1)
+        wanted = keys(movable[waiting], pairs)
+        free = known[np.minimum(np.searchsorted(known, wanted), len(known) - 1)] != wanted
+        edges[moved[waiting[free]]] = pairs[free]
+        waiting = waiting[~free]
+    order = np.argsort(keys(owner, edges), kind="stable")
+    labels = None if graphs.edge_labels is None else graphs.edge_labels[order]
+    return replace(graphs, edges=edges[order], edge_labels=labels)
+
+
+def _random_edges(nodes: int, count: int, generator: np.random.Generator) -> Ints:
+    possible = nodes * (nodes - 1) // 2
+    pair = generator.choice(possible, min(count, possible), replace=False)
+    # Pairs are numbered row by row of the upper triangle, whose rows start here.
+    start = np.append(0, np.cumsum(np.arange(nodes - 1, 0, -1)))
+    low = np.searchsorted(start, pair, side="right") - 1
+    return np.stack([low, pair - start[low] + low + 1], axis=1).astype(np.int64)

@@ -14,11 +14,13 @@ from graphgauge.core.arrays import as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import whole_number
 from graphgauge.core.threads import threads_for
-from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.core.types import AnyArray, Floats
 from graphgauge.generation.distances import Points, packed, tiles
+from graphgauge.generation.graphs import rows_of
 
 # Kernel values between a range of items and all items.
 Strip = Callable[[slice], Floats]
+Kernel = Callable[[Any, Any], Floats]
 # A discrepancy from sums over ordered pairs within n items, within m others, and across.
 Score = Callable[[Any, Any, Any, int, int], Any]
 # Points of either side that are compared by default, and whose distances the default bandwidth is the median of.
@@ -66,11 +68,11 @@ def p_value(observed: float, null: Floats) -> float:
     return float((1 + np.count_nonzero(null >= observed - rounding)) / (1 + len(null)))
 
 
-def at_most(points: Floats, most: int, generator: np.random.Generator) -> Floats:
-    """All points, or this many drawn without replacement."""
-    if len(points) <= most:
-        return points
-    return points[np.sort(generator.choice(len(points), most, replace=False))]
+def at_most(items: Any, most: int, generator: np.random.Generator) -> Any:
+    """All items, or this many drawn without replacement."""
+    if len(items) <= most:
+        return items
+    return rows_of(items, np.sort(generator.choice(len(items), most, replace=False)))
 
 
 def two_samples(first: AnyArray, second: AnyArray) -> None:
@@ -96,23 +98,31 @@ def energy(first: Any, second: Any, across: Any, n: int, m: int) -> Any:
     return -biased(first, second, across, n, m)
 
 
-# ------------------------------------------------------------------------------- maximum mean discrepancy (MMD)
+# ------------------------------------------------------------------------------------------------------- tests
 
 
 @dataclass(frozen=True)
-class MMDTest:
-    """MMD² of two samples, and its distribution under random permutations (Gretton et al. 2012).
+class Discrepancy:
+    """A discrepancy of two samples, and its distribution under random permutations.
 
-    `value` is the unbiased estimate, which may be negative, or the biased one. `error` is the standard error of the
-    estimate in large samples.
+    `n` are the numbers of items compared on either side, `error` is the standard error of an MMD² in large samples, and
+    `weight` that of this test among those of several conditions.
     """
 
     value: float
     p_value: float
     null: Floats
-    bandwidth: float
     n: tuple[int, int]
+    bandwidth: float = math.nan
     error: float = math.nan
+    weight: float = 1.0
+
+
+def p_of_all(tests: Sequence[Discrepancy]) -> float:
+    """The p-value of the weighted mean over conditions, with permutations within conditions."""
+    weights = np.array([test.weight for test in tests]) / sum(test.weight for test in tests)
+    values = (weights[:, np.newaxis] * [np.append(test.value, test.null) for test in tests]).sum(axis=0)
+    return p_value(float(values[0]), values[1:])
 
 
 def mmd_test(
@@ -123,8 +133,8 @@ def mmd_test(
     generator: np.random.Generator,
     bandwidth: float | None = None,
     most: int = _MOST,
-) -> MMDTest:
-    """Compare rows by the kernel exp(−d²/2σ²) of their Euclidean distance d; at most `most` rows of either side.
+) -> Discrepancy:
+    """MMD² (Gretton et al. 2012) with the kernel exp(−d²/2σ²) of Euclidean distances d, of at most `most` rows a side.
 
     σ is `bandwidth`, or the median distance of all pairs in the pooled samples, which does not change under
     permutations. If the median is 0, the smallest positive distance is used; if all points are equal, MMD² is 0.
@@ -150,13 +160,13 @@ def kernel_test(
     permutations: int,
     generator: np.random.Generator,
     score: Score = unbiased,
-) -> MMDTest:
+) -> Discrepancy:
     """The test of n items against the m that follow them, for a kernel that is 1 between equal items."""
     sums = kernel_sums(strip, n, m, permutations, generator)
     values = score(sums.first, sums.second, sums.across, n, m)
     value, null = float(values[0]), values[1:]
     error = _error(null, sums, n, m) if permutations else math.nan
-    return MMDTest(value, p_value(value, null), null, bandwidth, (n, m), error)
+    return Discrepancy(value, p_value(value, null), null, (n, m), bandwidth, error)
 
 
 def _error(null: Floats, sums: KernelSums, n: int, m: int) -> float:
@@ -178,31 +188,13 @@ def _median_distance(cloud: Points) -> float:
     return float(np.median(distances)) or float(distances[distances > 0].min(initial=math.inf))
 
 
-# --------------------------------------------------------------------------------------------- energy distance
-
-
-@dataclass(frozen=True)
-class EnergyTest:
-    """The energy distance 2E‖X − Y‖ − E‖X − X'‖ − E‖Y − Y'‖ (Székely and Rizzo 2013) under random permutations.
-
-    `n` are the numbers of items compared on either side.
-    """
-
-    distance: float
-    p_value: float
-    null: Floats
-    n: tuple[int, int]
-
-    @property
-    def weight(self) -> float:
-        """n·m/(n + m): the distance times this has a limit under the null hypothesis."""
-        return self.n[0] * self.n[1] / sum(self.n)
-
-
 def energy_test(
     x: Floats, y: Floats, *, permutations: int, generator: np.random.Generator, most: int = _MOST
-) -> EnergyTest:
-    """Compare rows of x with rows of y by Euclidean distance; at most `most` rows per side, drawn at random."""
+) -> Discrepancy:
+    """The energy distance 2E‖X − Y‖ − E‖X − X'‖ − E‖Y − Y'‖ (Székely and Rizzo 2013) of at most `most` rows a side.
+
+    Its weight is n·m/(n + m): the distance times this has a limit under the null hypothesis.
+    """
     two_samples(x, y)
     x, y = at_most(x, most, generator), at_most(y, most, generator)
     n, m = len(x), len(y)
@@ -212,21 +204,11 @@ def energy_test(
         return np.sqrt(cloud.squared(rows, slice(0, n + m)))
 
     sums = kernel_sums(strip, n, m, permutations, generator)
-    return _energy_test(cloud.unit * energy(sums.first, sums.second, sums.across, n, m), (n, m))
-
-
-def stratified(tests: Sequence[EnergyTest]) -> EnergyTest:
-    """One test over conditions: the weighted mean of their distances, with permutations within conditions."""
-    if len({len(test.null) for test in tests}) != 1:
-        raise InputError("expected at least one test, all with the same number of permutations", where="tests")
-    weights = np.array([test.weight for test in tests]) / sum(test.weight for test in tests)
-    values = (weights[:, np.newaxis] * [np.append(test.distance, test.null) for test in tests]).sum(axis=0)
-    return _energy_test(values, (sum(test.n[0] for test in tests), sum(test.n[1] for test in tests)))
-
-
-def _energy_test(values: Floats, n: tuple[int, int]) -> EnergyTest:
-    values = np.maximum(values, 0.0)  # only negative by rounding
-    return EnergyTest(float(values[0]), p_value(float(values[0]), values[1:]), values[1:], n)
+    # Only negative by rounding.
+    values = np.maximum(cloud.unit * energy(sums.first, sums.second, sums.across, n, m), 0.0)
+    return Discrepancy(
+        float(values[0]), p_value(float(values[0]), values[1:]), values[1:], (n, m), weight=n * m / (n + m)
+    )
 
 
 # -------------------------------------------------------------------- precision, recall, density and coverage
@@ -250,30 +232,6 @@ class PRDC(NamedTuple):
 def squared_radii(within: Floats, k: int) -> Floats:
     """The squared distance of each of few points to its k-th nearest neighbour."""
     return np.asarray(np.partition(within, k, axis=1)[:, k])
-
-
-class Neighbours:
-    """The squared radii of subsets of few points, from the squared distances between all."""
-
-    def __init__(self, within: Floats, k: int) -> None:
-        self._within, self._k = within, k
-        # Few more than k of all points usually contain k of a subset of most of them.
-        count = min(2 * k + 10, len(within))
-        part = np.argpartition(within, count - 1, axis=1)[:, :count]
-        near = np.take_along_axis(within, part, axis=1)
-        order = np.argsort(near, axis=1)
-        self._near, self._points = np.take_along_axis(near, order, axis=1), np.take_along_axis(part, order, axis=1)
-
-    def radii(self, chosen: Ints) -> Floats:
-        """The squared distance of each chosen point to its k-th nearest chosen neighbour."""
-        member = np.zeros(len(self._within), bool)
-        member[chosen] = True
-        rank = np.cumsum(member[self._points[chosen]], axis=1)
-        # Each point is its own nearest neighbour, which does not count.
-        found = self._near[chosen, np.argmax(rank > self._k, axis=1)]
-        rest = np.flatnonzero(rank[:, -1] <= self._k)
-        found[rest] = squared_radii(self._within[np.ix_(chosen[rest], chosen)], self._k)
-        return np.asarray(found)
 
 
 def prdc_of(real_radii: Floats, generated_radii: Floats, across: Floats, k: int) -> PRDC:
@@ -355,7 +313,7 @@ def energy_distance(real: Any, generated: Any) -> float:
     2.0
     """
     one, other = _two(real, generated)
-    return energy_test(one, other, permutations=0, generator=_unused(), most=len(one) + len(other)).distance
+    return energy_test(one, other, permutations=0, generator=np.random.default_rng(0), most=len(one) + len(other)).value
 
 
 def mmd(real: Any, generated: Any, *, bandwidth: float | None = None) -> float:
@@ -387,7 +345,9 @@ def mmd(real: Any, generated: Any, *, bandwidth: float | None = None) -> float:
     if not bandwidth > 0:
         raise OptionError(f"bandwidth must be above 0, not {bandwidth!r:.60}").about("bandwidth")
     most = len(one) + len(other)
-    return mmd_test(one, other, permutations=0, generator=_unused(), bandwidth=bandwidth, most=most).value
+    return mmd_test(
+        one, other, permutations=0, generator=np.random.default_rng(0), bandwidth=bandwidth, most=most
+    ).value
 
 
 def _two(real: Any, generated: Any) -> tuple[Floats, Floats]:
@@ -405,8 +365,3 @@ def _points(values: Any, name: str) -> Floats:
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise InputError("has infinite values", where=name, fix="Repair them.")
     return array.astype(np.float64)
-
-
-def _unused() -> np.random.Generator:
-    """For tests without permutations, of all points."""
-    return np.random.default_rng(0)

@@ -1,84 +1,74 @@
-"""Conditioning: whether a classifier recognises the requested conditions, and how reliable the classifier is."""
+"""Conditioning: whether a classifier recognises the requested conditions, and how reliable the classifier is.
+
+The true conditions of generated samples are also estimated from an imperfect classifier, which is assumed to make the
+same errors on generated samples as on real ones. Its answers to the samples of one request are then a mixture of the
+rows of its confusion matrix, weighted by the composition of the request.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
 
-from graphgauge.core.metric import Estimate, NoChance, NoInterval
-from graphgauge.core.registry import section
+from graphgauge.core.metric import Estimate, NoChance, NoInterval, whole
 from graphgauge.core.result import Reference, Result
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.generation.averages import (
-    FAMILY,
-    LAWS,
-    NO_ORDER,
-    ConditionSample,
-    declared,
-    of_draws,
-    of_shares,
-    warned,
-    whole_of,
-)
+from graphgauge.generation.averages import NO_ORDER, Grouped, View, declared, of_draws, of_shares, warned, with_options
 from graphgauge.generation.levels import Draws, answer_draws, level, named, predicted
 from graphgauge.generation.sample import Sides
-from graphgauge.generation.sections.confusion import bootstrapped_compositions, compositions, condition_number
-
-section(
-    "grade_conditioning",
-    family=FAMILY,
-    priority="low",
-    question="whether a classifier recognises the requested conditions in generated samples",
-)
 
 # Above this the classifier's confusions cannot be corrected, because noise would be amplified by this factor.
 WORST_CONDITION_NUMBER = 10
 # Corrections of one draw take thousands of steps; the band of so many draws is exact as well.
 CORRECTED_DRAWS = 199
+_UNTESTED = "the classifier was not tested on real held-out samples"
 # A classifier with a lower accuracy on real samples is weak.
 WEAK = 0.5
 _ASSUMED = "assumes that the classifier makes the same errors on generated samples as on real ones"
+# Maximum number of iterations, and the change of a share at which they stop; resampling noise is 1000 times larger.
+_STEPS = 20_000
+_CLOSE, _CLOSE_FOR_RESAMPLES = 1e-9, 1e-6
 
 
-class Confusions:
-    """The classifier's answers to real samples with known conditions, and to valid generated ones."""
+class Answers(Grouped):
+    """The classifier's answers to valid generated samples, and to real ones with known conditions.
+
+    `asked` and `confusion` (conditions, answers) count those of generated and of real samples.
+    """
 
     def __init__(self, sides: Sides, draws: Draws) -> None:
+        super().__init__(sides.labels)
         assert sides.generated is not None
         made, tested = sides.generated.take(sides.generated.kept), sides.classifier
         nothing = np.empty(0, np.int64)
-        self.groups, self._draws = sides.groups, draws
+        self.ordered, self._draws = sides.ordered, draws
         self.codes, self.answers = made.conditions, made.predicted
-        self.real_codes = nothing if tested is None else tested.conditions
-        self.real_answers = nothing if tested is None else tested.predicted
+        self.real_codes: Ints = nothing if tested is None else tested.conditions
+        self.real_answers: Ints = nothing if tested is None else tested.predicted
         self.asked = _crossed(self.codes, self.answers, self.groups)
         self.confusion = _crossed(self.real_codes, self.real_answers, self.groups)
         self.counts = np.bincount(self.codes, minlength=self.groups)
+        # Conditions with generated samples; those that the classifier was tested on or has predicted; those with both.
+        self.present: Ints = np.flatnonzero(self.counts)
+        both = self.confusion + self.asked
+        self.usable: Ints = np.flatnonzero(both.sum(1) + both.sum(0))
+        self.tested: Mask = (self.counts > 0) & (self.confusion.sum(1) > 0)
 
-    @cached_property
-    def present(self) -> Ints:
-        """Conditions with generated samples."""
-        return np.flatnonzero(self.counts)
+    def lack(self, code: int) -> str | None:
+        return None if self.counts[code] else "no valid generated samples"
 
-    @cached_property
-    def usable(self) -> Ints:
-        """Conditions that the classifier was tested on or has predicted."""
-        return np.flatnonzero(self.confusion.sum(1) + self.confusion.sum(0) + self.asked.sum(1) + self.asked.sum(0))
+    def near(self, tolerance: int) -> Mask:
+        """Which conditions (condition, condition) are within the tolerance of each other."""
+        codes = np.arange(self.groups)
+        return np.asarray(np.abs(codes[:, np.newaxis] - codes) <= tolerance)
 
-    @cached_property
-    def tested(self) -> Mask:
-        """Conditions with generated samples and real ones that the classifier was tested on."""
-        return np.asarray((self.counts > 0) & (self.confusion.sum(1) > 0))
+    # ---- corrected for confusions
 
     @cached_property
     def condition_number(self) -> float:
-        if not self.confusion.sum():
-            return np.nan
-        return condition_number(self.confusion[np.ix_(self.usable, self.usable)])
+        """How much errors in the answers are amplified; NaN without real samples."""
+        return condition_number(self._counts[0]) if self.confusion.sum() else np.nan
 
     @property
     def reason(self) -> str | None:
@@ -86,7 +76,7 @@ class Confusions:
         if not len(self.present):
             return "no valid generated samples"
         if not self.confusion.sum():
-            return "the classifier was not tested on real held-out samples"
+            return _UNTESTED
         if self.condition_number > WORST_CONDITION_NUMBER:
             text = "infinite" if np.isinf(self.condition_number) else f"{self.condition_number:.3g}"
             return f"the condition number of the confusion matrix is {text}, above {WORST_CONDITION_NUMBER}"
@@ -103,8 +93,8 @@ class Confusions:
 
     @cached_property
     def drawn(self) -> Floats:
-        generator = self._draws.generator(8)
-        return bootstrapped_compositions(*self._counts, draws=self._draws.draws, generator=generator)
+        """The same for bootstraps of all answers, (draws, present, usable)."""
+        return bootstrapped_compositions(*self._counts, draws=self._draws.draws, generator=self._draws.generator(8))
 
     @cached_property
     def perfect(self) -> AnyArray:
@@ -129,118 +119,124 @@ class Confusions:
         return compositions(confusion, answers[:, :, np.searchsorted(self.usable, self.present)])
 
     def within(self, shares: Floats, tolerance: int) -> Floats:
-        """The share within `tolerance` of the requested condition; the last axis is that of the usable conditions."""
-        near = np.abs(self.usable[np.newaxis, :] - self.present[:, np.newaxis]) <= tolerance
-        return np.asarray(np.clip((shares * near).sum(-1), 0, 1))
+        """The share (…, conditions) within `tolerance` of the requested condition, of compositions; NaN without any."""
+        near = self.near(tolerance)[np.ix_(self.present, self.usable)]
+        values = np.full((*shares.shape[:-2], self.groups), np.nan)
+        values[..., self.present] = np.clip((shares * near).sum(-1), 0, 1)
+        return values
 
 
 def _crossed(rows: Ints, columns: Ints, groups: int) -> Ints:
     return np.bincount(rows * groups + columns, minlength=groups * groups).reshape(groups, groups)
 
 
-@dataclass(frozen=True)
-class Answers(ConditionSample):
-    """The classifier's answers to valid generated samples, and to real ones."""
+# ---- the true conditions, from an imperfect classifier
 
-    found: Confusions = field(kw_only=True)
-    ordered: bool = field(default=False, kw_only=True)
 
-    @classmethod
-    def from_sides(cls, sides: Sides, draws: Draws) -> Answers:
-        return cls(sides.labels, found=Confusions(sides, draws), ordered=sides.ordered)
+def compositions(confusion: AnyArray, answers: AnyArray) -> Floats:
+    """Most likely shares of the true conditions (…, C, K) among samples with counts of `answers` (…, C, K).
 
-    def left_out(self) -> Mapping[str, str]:
-        pairs = zip(self.labels, self.found.counts.tolist(), strict=True)
-        return {label: "no valid generated samples" for label, count in pairs if count == 0}
+    `confusion` (K, K) counts real samples by true and predicted condition. Maximum likelihood on the simplex by
+    expectation maximisation (Saerens et al. 2002); shares are not negative. NaN for a request without samples, and
+    everywhere if a condition has no real samples.
 
-    def weak_classifier(self) -> tuple[str, ...]:
-        """A warning if the classifier gets less than half of the real samples right."""
-        total, right = int(self.found.confusion.sum()), int(np.trace(self.found.confusion))
-        if not total or right >= WEAK * total:
-            return ()
-        return (
-            f"the classifier gets {right / total:.0%} of {total} real held-out samples right: it misjudges most "
-            "generated samples, too",
-        )
+    >>> compositions(np.array([[9, 1], [2, 8]]), np.array([[5, 5]])).round(3)
+    array([[0.429, 0.571]])
+    """
+    real, counts = np.asarray(confusion, np.float64), np.asarray(answers, np.float64)
+    runs = counts.reshape(-1, *counts.shape[-2:])
+    return _mixed(np.broadcast_to(real, (len(runs), *real.shape)), runs, _CLOSE).reshape(counts.shape)
 
-    def generated(self, tolerance: int) -> Estimate:
-        near = np.abs(self.found.answers - self.found.codes) <= tolerance
-        return self.share(near, self.found.codes, "no valid generated samples")
 
-    def real(self, tolerance: int) -> Estimate:
-        near = np.abs(self.found.real_answers - self.found.real_codes) <= tolerance
-        return self.share(near, self.found.real_codes, "the classifier was not tested on real held-out samples")
+def bootstrapped_compositions(
+    confusion: AnyArray, answers: AnyArray, *, draws: int, generator: np.random.Generator
+) -> Floats:
+    """Compositions (draws, C, K) from bootstraps of the real samples of each condition and of each request."""
+    drawn = [_redrawn(np.asarray(each, np.float64), draws, generator) for each in (confusion, answers)]
+    return _mixed(drawn[0], drawn[1], _CLOSE_FOR_RESAMPLES)
 
-    def corrected(self, tolerance: int) -> Estimate:
-        found = self.found
-        if found.reason is not None:
-            return self.nothing(found.reason)
-        values = np.full(self.groups, np.nan)
-        values[found.present] = found.within(found.shares, tolerance)
-        draws = np.full((len(found.drawn), self.groups), np.nan)
-        draws[:, found.present] = found.within(found.drawn, tolerance)
-        if self.average is not None:
-            weights = found.counts[found.present] if self.average == "micro" else np.ones(len(found.present))
-            draws = (draws[:, found.present] @ (weights / weights.sum()))[:, np.newaxis]
-        return self.estimate(values, found.counts, "", draws=draws)
 
-    def averaged(self, values: Floats) -> Floats:
-        """Values (…, conditions) averaged over the conditions that have one."""
-        weights = np.where(np.isnan(values), 0.0, self.found.counts if self.average == "micro" else 1.0)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.nansum(values * weights, axis=-1) / weights.sum(-1))
+def condition_number(confusion: AnyArray) -> float:
+    """Largest over smallest singular value of the row-normalised confusion matrix; inf if a row is empty.
+
+    It bounds how much errors in the answers are amplified in the inferred composition.
+    """
+    counts = np.asarray(confusion, np.float64)
+    totals = counts.sum(axis=1, keepdims=True)
+    return float(np.linalg.cond(counts / totals)) if counts.size and (totals > 0).all() else float("inf")
+
+
+def _mixed(confusion: Floats, counts: Floats, close: float) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = confusion / confusion.sum(axis=2, keepdims=True)
+        answers = counts / counts.sum(axis=2, keepdims=True)
+    known = np.isfinite(shares).all(axis=(1, 2))[:, np.newaxis] & np.isfinite(answers).all(axis=2)
+    found = np.full(answers.shape, np.nan)
+    shares = np.nan_to_num(shares)
+    answers = np.where(known[:, :, np.newaxis], answers, 0.0)
+    mixtures = np.full(answers.shape, 1 / answers.shape[2])
+    # Draws that have converged are left out of further steps.
+    going = np.arange(len(answers))
+    for _ in range(_STEPS):
+        mixture = mixtures[going]
+        expected = mixture @ shares
+        # A prediction that no real sample received carries no information about any condition.
+        ratio = np.divide(answers, expected, out=np.zeros_like(answers), where=expected > 0)
+        step = mixture * (ratio @ np.swapaxes(shares, 1, 2))
+        total = step.sum(axis=2, keepdims=True)
+        step = np.divide(step, total, out=mixture.copy(), where=total > 0)
+        mixtures[going] = step
+        moving = np.abs(step - mixture).max(axis=(1, 2), initial=0.0) >= close
+        if not moving.all():
+            going, shares, answers = going[moving], shares[moving], answers[moving]
+        if not len(going):
+            break
+    found[known] = mixtures[known]
+    return found
+
+
+def _redrawn(counts: Floats, draws: int, generator: np.random.Generator) -> Floats:
+    """A bootstrap of each row with the same number of items."""
+    totals = counts.sum(axis=1)
+    shares = counts / np.maximum(totals, 1)[:, np.newaxis]
+    shares[totals == 0, 0] = 1
+    drawn: Floats = generator.multinomial(totals.astype(np.int64), shares, (draws, len(counts))).astype(np.float64)
+    return drawn
 
 
 # ---- levels
 
 
-def _dealt(tolerance: int, *, corrected: bool = False) -> Any:
+@with_options
+def _dealt(sample: View[Answers], tolerance: int, *, corrected: bool = False) -> tuple[Reference, ...]:
     """Perfect: real samples in place of the generated ones. Chance: the same answers in random order, on average.
 
     The classifier's answers to the real samples are predicted from those to held-out ones of the same conditions.
     """
-
-    def chance(sample: Answers) -> tuple[Reference, ...]:
-        found, near = sample.found, _near(sample, tolerance)
-        answered = found.asked.sum(0) / max(found.asked.sum(), 1)
-        values = np.where(found.counts > 0, near @ answered, np.nan)
-        levels: dict[str, Reference | None] = {
-            "chance": level("chance", min(sample.combined(values, found.counts), 1.0))
-        }
-        if corrected and found.reason is None:
-            drawn = np.full((*found.perfect_compositions.shape[:2], sample.groups), np.nan)
-            drawn[..., found.present] = found.within(found.perfect_compositions, tolerance)
-            levels["perfect"] = predicted("perfect", sample.averaged(drawn))
-        elif found.tested.any() and not corrected:
-            counts = np.where(found.tested, found.counts, np.nan)
-            with np.errstate(invalid="ignore"):
-                drawn = np.einsum("erca,ca->erc", found.perfect, near) / counts
-                own = (found.asked * near).sum(1) / counts
-            missing = int(np.count_nonzero((found.counts > 0) & ~found.tested))
-            note = f"without {missing} conditions that the classifier was not tested on" if missing else None
-            value = float(sample.averaged(own)) if missing else None
-            levels["perfect"] = predicted("perfect", sample.averaged(drawn), own=value, note=note)
-        return named(levels)
-
-    chance.__doc__ = _dealt.__doc__
-    return chance
+    data, near = sample.data, sample.data.near(tolerance)
+    answered = data.asked.sum(0) / max(data.asked.sum(), 1)
+    at_random = sample.combined(np.where(data.counts > 0, near @ answered, np.nan), data.counts)
+    levels: dict[str, Reference | None] = {"chance": level("chance", min(at_random, 1.0))}
+    if corrected and data.reason is None:
+        drawn = data.within(data.perfect_compositions, tolerance)
+        levels["perfect"] = predicted("perfect", sample.averaged(drawn, data.counts))
+    elif data.tested.any() and not corrected:
+        counts = np.where(data.tested, data.counts, np.nan)
+        with np.errstate(invalid="ignore"):
+            drawn = np.einsum("erca,ca->erc", data.perfect, near) / counts
+            own = (data.asked * near).sum(1) / counts
+        missing = int(np.count_nonzero((data.counts > 0) & ~data.tested))
+        note = f"without {missing} conditions that the classifier was not tested on" if missing else None
+        value = float(sample.averaged(own, data.counts)) if missing else None
+        levels["perfect"] = predicted("perfect", sample.averaged(drawn, data.counts), own=value, note=note)
+    return named(levels)
 
 
-def _majority(tolerance: int) -> Any:
+@with_options
+def _majority(sample: View[Answers], tolerance: int) -> tuple[Reference, ...]:
     """Always the answer that is right most often."""
-
-    def chance(sample: Answers) -> tuple[Reference, ...]:
-        counts = sample.found.confusion.sum(1)
-        return (level("chance", float((_near(sample, tolerance) @ counts).max() / counts.sum())),)
-
-    chance.__doc__ = _majority.__doc__
-    return chance
-
-
-def _near(sample: Answers, tolerance: int) -> Mask:
-    """Which conditions (condition, condition) are within the tolerance of each other."""
-    codes = np.arange(sample.groups)
-    return np.asarray(np.abs(codes[:, np.newaxis] - codes) <= tolerance)
+    counts = sample.data.confusion.sum(1)
+    return (level("chance", float((sample.data.near(tolerance) @ counts).max() / counts.sum())),)
 
 
 def _read(result: Result) -> str:
@@ -258,80 +254,116 @@ def _read(result: Result) -> str:
 
 # ---- metrics
 
-_COMMON: dict[str, Any] = {
-    "section": "grade_conditioning",
-    "needs": ("answers",),
-    "unit": "sample",
-    "laws": LAWS,
-    "reference": "ravuri2019",
-    "direction": "higher",
-    "bounds": (0, 1),
-    "interval": of_shares,
-    "conventions": {"scale": "a share, not percent", "samples": "valid ones"},
-}
-_CLASSIFIER = _COMMON | {"conventions": {"samples": "real ones, held out"}}
-_CORRECTED = _COMMON | {
-    "interval": of_draws,
-    "reference": "saerens2002",
-    "conventions": {**_COMMON["conventions"], "assumption": _ASSUMED},
-}
+_metric = partial(
+    declared,
+    section="grade_conditioning",
+    needs=("answers",),
+    reference="ravuri2019",
+    interval=of_shares,
+    conventions={"scale": "a share, not percent", "samples": "valid ones"},
+)
+_of_generated = partial(_metric, average="macro")
+_of_real = partial(_metric, average="micro", conventions={"samples": "real ones, held out"})
+_corrected = partial(
+    _of_generated,
+    reference="saerens2002",
+    interval=of_draws,
+    conventions={"scale": "a share, not percent", "samples": "valid ones", "assumption": _ASSUMED},
+)
 
 
-@declared("overall_exact_accuracy", average="macro", chance=_dealt(0), interpretation=_read, default=True, **_COMMON)
-def overall_exact_accuracy(sample: Answers) -> Estimate:
+def generated_accuracy(sample: View[Answers], tolerance: int) -> Estimate:
+    """The share of answers to generated samples that are within the tolerance of the request."""
+    data = sample.data
+    if tolerance and not data.ordered:
+        return sample.nothing(NO_ORDER)
+    return sample.share(np.abs(data.answers - data.codes) <= tolerance, data.codes, "no valid generated samples")
+
+
+def real_accuracy(sample: View[Answers], tolerance: int) -> Estimate:
+    """The same of real samples, whose conditions are known."""
+    data = sample.data
+    if tolerance and not data.ordered:
+        return sample.nothing(NO_ORDER)
+    return sample.share(np.abs(data.real_answers - data.real_codes) <= tolerance, data.real_codes, _UNTESTED)
+
+
+def _corrected_accuracy(sample: View[Answers], tolerance: int) -> Estimate:
+    data = sample.data
+    if tolerance and not data.ordered:
+        return sample.nothing(NO_ORDER)
+    if data.reason is not None:
+        return sample.nothing(data.reason)
+    draws = data.within(data.drawn, tolerance)
+    if sample.average is not None:
+        weights = data.counts[data.present] if sample.average == "micro" else np.ones(len(data.present))
+        draws = (draws[:, data.present] @ (weights / weights.sum()))[:, np.newaxis]
+    return sample.estimate(data.within(data.shares, tolerance), data.counts, "", draws=draws)
+
+
+def _weak_classifier(data: Answers) -> tuple[str, ...]:
+    """A warning if the classifier gets less than half of the real samples right."""
+    total, right = int(data.confusion.sum()), int(np.trace(data.confusion))
+    if not total or right >= WEAK * total:
+        return ()
+    return (
+        f"the classifier gets {right / total:.0%} of {total} real held-out samples right: it misjudges most "
+        "generated samples, too",
+    )
+
+
+@_of_generated("overall_exact_accuracy", chance=_dealt(0), interpretation=_read, default=True)
+def overall_exact_accuracy(sample: View[Answers]) -> Estimate:
     """Share of valid generated samples that the classifier assigns to the requested condition."""
-    return warned(sample.generated(0), *sample.weak_classifier())
+    return warned(generated_accuracy(sample, 0), *_weak_classifier(sample.data))
 
 
-@declared("overall_tolerance_1_accuracy", average="macro", chance=_dealt(1), **_COMMON)
-def overall_tolerance_1_accuracy(sample: Answers) -> Estimate:
+@_of_generated("overall_tolerance_1_accuracy", chance=_dealt(1))
+def overall_tolerance_1_accuracy(sample: View[Answers]) -> Estimate:
     """Share of valid generated samples that the classifier assigns to the requested condition or a neighbour of it."""
-    return sample.generated(1) if sample.ordered else sample.nothing(NO_ORDER)
+    return generated_accuracy(sample, 1)
 
 
-@declared("classifier_exact_accuracy", average="micro", chance=_majority(0), default=True, **_CLASSIFIER)
-def classifier_exact_accuracy(sample: Answers) -> Estimate:
+@_of_real("classifier_exact_accuracy", chance=_majority(0), default=True)
+def classifier_exact_accuracy(sample: View[Answers]) -> Estimate:
     """Share of real held-out samples that the classifier gets right.
 
     A perfect generator reaches it only with the same mix of conditions; `perfect`, next to `overall_exact_accuracy`, is
     the score of real samples with the mix of the generated ones.
     """
-    return sample.real(0)
+    return real_accuracy(sample, 0)
 
 
-@declared("classifier_tolerance_1_accuracy", average="micro", chance=_majority(1), **_CLASSIFIER)
-def classifier_tolerance_1_accuracy(sample: Answers) -> Estimate:
+@_of_real("classifier_tolerance_1_accuracy", chance=_majority(1))
+def classifier_tolerance_1_accuracy(sample: View[Answers]) -> Estimate:
     """Share of real held-out samples that the classifier assigns to the true condition or a neighbour of it."""
-    return sample.real(1) if sample.ordered else sample.nothing(NO_ORDER)
+    return real_accuracy(sample, 1)
 
 
-@declared(
+@_metric(
     "classifier_condition_number",
     average="whole",
+    reference="saerens2002",
+    direction="lower",
+    bounds=(1, np.inf),
     chance=NoChance("it describes the classifier"),
-    **_COMMON
-    | {
-        "direction": "lower",
-        "bounds": (1, np.inf),
-        "reference": "saerens2002",
-        "interval": NoInterval("it describes this classifier"),
-        "conventions": {"matrix": "shares of answers by true condition"},
-    },
+    interval=NoInterval("it describes this classifier"),
+    conventions={"matrix": "shares of answers by true condition"},
 )
-def classifier_condition_number(sample: Answers) -> Estimate:
+def classifier_condition_number(sample: View[Answers]) -> Estimate:
     """How much correcting for the classifier's confusions amplifies noise; above 10 there is no corrected value."""
-    number = sample.found.condition_number
+    number = sample.data.condition_number
     value = max(number, 1.0) if number == number else np.nan
-    return whole_of(value, int(sample.found.confusion.sum()), "no real samples were classified")
+    return whole(value, int(sample.data.confusion.sum()), reason="no real samples were classified")
 
 
-@declared("corrected_exact_accuracy", average="macro", chance=_dealt(0, corrected=True), **_CORRECTED)
-def corrected_exact_accuracy(sample: Answers) -> Estimate:
+@_corrected("corrected_exact_accuracy", chance=_dealt(0, corrected=True))
+def corrected_exact_accuracy(sample: View[Answers]) -> Estimate:
     """Share of samples with the requested condition, corrected for the classifier's confusions on real samples."""
-    return sample.corrected(0)
+    return _corrected_accuracy(sample, 0)
 
 
-@declared("corrected_tolerance_1_accuracy", average="macro", chance=_dealt(1, corrected=True), **_CORRECTED)
-def corrected_tolerance_1_accuracy(sample: Answers) -> Estimate:
+@_corrected("corrected_tolerance_1_accuracy", chance=_dealt(1, corrected=True))
+def corrected_tolerance_1_accuracy(sample: View[Answers]) -> Estimate:
     """The same share, with neighbours of the requested condition."""
-    return sample.corrected(1) if sample.ordered else sample.nothing(NO_ORDER)
+    return _corrected_accuracy(sample, 1)

@@ -2,252 +2,218 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from graphgauge.core.metric import Estimate, Exempt, NoChance, NoInterval
-from graphgauge.core.registry import section
+from graphgauge.core.metric import Estimate, Exempt, NoInterval, whole
 from graphgauge.core.result import Reference, Result
-from graphgauge.core.types import Floats, Ints, Mask
+from graphgauge.core.types import Floats, Ints
 from graphgauge.generation.averages import (
-    COUNT_LAWS,
-    FAMILY,
+    COUNT,
     FEWEST_COMPARED,
     FEWEST_VALID,
-    LAWS,
-    ConditionSample,
+    View,
     declared,
-    few,
     floats,
     of_shares,
     over_pairs,
     over_samples,
     values_of,
     warned,
-    whole_of,
+    with_options,
 )
-from graphgauge.generation.distances import Pairs
 from graphgauge.generation.identity import unique_at
-from graphgauge.generation.levels import SPLITS, Draws, band, level, named, share_draws, simulated, wider
-from graphgauge.generation.sample import Sides
-from graphgauge.generation.sections.valid import Valid
+from graphgauge.generation.levels import SPLITS, band, level, named, share_draws, simulated, wider
+from graphgauge.generation.sections.attempts import Attempts
 from graphgauge.stats.errors import standard_error
 
-section(
-    "diversity",
-    family=FAMILY,
-    priority="high",
-    question="how many attempts are valid, and how much they differ from each other and from the training set",
+_FEW = f"no condition has {FEWEST_VALID} valid samples"
+_NONE = "no samples were generated"
+_metric = partial(
+    declared,
+    section="diversity",
+    needs=("attempts",),
+    reference="polykovskiy2020",
+    conventions={"samples": "valid ones"},
 )
 
+# ---- shares of attempts and of valid samples
 
-@dataclass(frozen=True)
-class Attempts(ConditionSample):
-    """All attempts, valid or not, and the valid ones; `real_answers` are validity and conditions of real samples."""
 
-    codes: Ints = field(kw_only=True)
-    answers: Mask | None = field(kw_only=True)
-    valid: Valid = field(kw_only=True)
-    real_answers: tuple[Mask, Ints] | None = field(kw_only=True, default=None)
+def _from_shares(shares: Floats, value: float) -> Reference:
+    """Perfect: real samples with this share, of which as many have these."""
+    low, high = band(shares)
+    return level("perfect", value, min(low, value), max(high, value))
 
-    @classmethod
-    def from_sides(cls, sides: Sides, draws: Draws) -> Attempts:
-        generated, real, answers = sides.generated, sides.real, None
-        assert generated is not None
-        if real is not None and real.valid is not None:
-            # Those that are in training are real samples as well.
-            order = np.argsort(real.in_training, kind="stable")
-            answers = real.valid[order], real.conditions[order]
-        return cls(
-            sides.labels,
-            codes=generated.conditions,
-            answers=generated.valid,
-            valid=Valid(sides, draws),
-            real_answers=answers,
-        )
 
-    @property
-    def attempts(self) -> Ints:
-        return np.bincount(self.codes, minlength=self.groups)
+def _real_validity(sample: View[Attempts]) -> tuple[Reference, ...]:
+    """Perfect: real samples under the same rules, with the run's mix of conditions; only if their validity is given."""
+    data = sample.data
+    if data.real_answers is None or not len(data.real_answers[0]):
+        return ()
+    fit, codes = data.real_answers
+    n = np.bincount(codes, minlength=data.groups).astype(float)
+    valid = np.bincount(codes, fit, minlength=data.groups)
+    # Conditions without real samples have the rate of all.
+    valid, n = np.where(n > 0, valid, fit.sum()), np.where(n > 0, n, len(fit))
+    generator, prior = data.draws.generator(18), None if data.groups == 1 else (valid.sum() + 0.5) / (n.sum() + 1)
+    shares = share_draws(valid, n, data.attempts, draws=data.draws.draws, generator=generator, prior=prior)
+    asked = data.attempts > 0
+    weights = data.attempts[asked] / data.attempts.sum()
+    value = float((valid[asked] / n[asked] * weights).sum())
+    return (_from_shares((shares[:, asked] * weights).sum(axis=1), value),)
 
-    @property
-    def counts(self) -> Ints:
-        """Valid samples of each condition."""
-        return np.bincount(self.valid.codes, minlength=self.groups)
 
-    @property
-    def enough(self) -> Mask:
-        return self.counts >= FEWEST_VALID
+@_metric(
+    "validity_rate",
+    needs=("validity",),
+    average="micro",
+    interval=of_shares,
+    chance=_real_validity,
+    default=True,
+    laws={"monotone": True},
+    conventions={"attempts": "all of them; no answer is not valid"},
+)
+def validity_rate(sample: View[Attempts]) -> Estimate:
+    """Share of all attempts that are valid."""
+    assert sample.data.answers is not None
+    return sample.share(sample.data.answers, sample.data.codes, _NONE)
 
-    def left_out(self) -> Mapping[str, str]:
-        pairs = zip(self.labels, self.counts.tolist(), self.attempts.tolist(), strict=True)
-        return {
-            label: few(count, FEWEST_VALID, "valid sample", tried) if tried else "no samples were generated"
-            for label, count, tried in pairs
-            if count < FEWEST_VALID
-        }
 
-    def of_pairs(self, pairs: list[Pairs | None], scale: float = 1.0) -> Estimate:
-        """Mean distances between the samples of a condition, with errors from the means of the single samples."""
-        values = values_of(pairs, "mean") / scale
-        error, df = np.full(self.groups, np.nan), np.zeros(self.groups)
-        for place, own in enumerate(pairs):
-            if own is not None:
-                spread = 2 * (own.row_means - own.mean) / scale
-                (error[place],), (df[place],) = standard_error(spread, np.ones(len(spread)))
-        return self.estimate(values, self.counts, _FEW, error=error, df=df)
+# ---- distances between the samples of a condition
 
-    def of_ids(self, read: Callable[[Ints], float]) -> Floats:
-        """A function of the ids of the valid samples of each condition, if there are enough."""
-        valid = self.valid
-        return floats(read(valid.ids[own]) if len(own) >= FEWEST_VALID else np.nan for own in valid.rows)
+_WITHIN = {"pairs": "of one condition, each once", "samples": "valid ones"}
+_SHARE = _WITHIN | {"distance": "Hamming, as a share of all bits"}
+_of_pairs = partial(_metric, needs=("pairs",), average="macro", reference="hamming1950", interval=over_pairs)
 
-    def pairs_level(self, name: str, kind: str, scale: float) -> Reference | None:
-        """The mean distance within samples of a reference generator, as many as the run has."""
-        drawn = self.valid.pair_draws(kind, name == "memoriser")
+
+def _scale(data: Attempts, unit: str) -> float:
+    """What a distance is divided by: the number of bits if it is a share of them."""
+    return float(data.width) if unit == "share" else 1.0
+
+
+@with_options
+def _real_pairs(sample: View[Attempts], kind: str, unit: str = "", *, spread: bool = False) -> tuple[Reference, ...]:
+    """Perfect: the real samples compared with each other. Memoriser: the training samples. Chance: one sample
+    repeated."""
+    data, scale = sample.data, _scale(sample.data, unit)
+    values = np.where(data.enough, values_of(data.real_pairs(kind), "std" if spread else "mean") / scale, np.nan)
+    perfect = level("perfect", sample.combined(values, data.counts))
+    if spread:
+        return named({"chance": level("chance", 0.0), "perfect": perfect})
+
+    def simulation(name: str) -> Reference | None:
+        drawn = data.pair_draws(kind, name == "memoriser")
         if drawn is None:
             return None
         known = ~np.isnan(drawn[0])
-        if not known.any() or (self.enough & ~known).any():
+        if not known.any() or (data.enough & ~known).any():
             return None
-        weights = known * (self.counts if self.average == "micro" else 1)
-        return simulated(name, np.nansum(drawn * weights, axis=1) / weights.sum() / scale)
+        return simulated(name, sample.averaged(drawn, data.counts) / scale)
 
-    def unique_level(self, k: int | None) -> Reference | None:
-        """The share of distinct samples among real ones.
-
-        The run is compared at sizes at which the real samples can be drawn without repeating any: half of them. A
-        repeat that real samples do not show may still be there: its rate is bounded by the number of their pairs.
-        """
-        valid, generator = self.valid, self.valid.draws.generator(19)
-        if valid.real_ids is None or not valid.same_rules:
-            return None
-        (columns, own, centre), reduced = np.full((3, SPLITS * 5, self.groups), np.nan), []
-        for place, rows in enumerate(valid.real_rows):
-            n, m = len(rows), int(self.counts[place])
-            half = min(m, n // 2)
-            size = half if k is None else k
-            if not self.enough[place] or size < FEWEST_VALID or half < size or m < size:
-                continue
-            ids = valid.real_ids[rows]
-            centre[:, place] = unique_at(ids, size)
-            own[:, place] = unique_at(valid.ids[valid.rows[place]], size)
-            reduced += [size] if k is None and size < m else []
-            drawn = np.array([unique_at(generator.permutation(ids)[:half], size) for _ in range(SPLITS * 5)])
-            columns[:, place] = wider(drawn, centre[0, place], n, m, half)
-            # Pairs of equal samples, as rare events (Jeffreys' prior, of all conditions together).
-            pairs = float((np.unique(ids, return_counts=True)[1] ** 2).sum() - n) / 2
-            rate = generator.gamma(pairs + 0.5 / np.count_nonzero(self.enough), 1 / (n * (n - 1) / 2), SPLITS * 5)
-            repeats = generator.poisson(rate * m * (m - 1) / 2) * (size - 1) / max(m - 1, 1) / m
-            columns[:, place] = np.where(pairs < 5, 1 - np.minimum(repeats, 1), columns[:, place])
-        known = ~np.isnan(centre[0])
-        if not known.any():
-            return None
-
-        def mean(values: Floats) -> float:
-            return self.combined(np.where(known, values, np.nan), self.counts)
-
-        draws = np.clip([mean(row) for row in columns], 0, 1)
-        at_size = mean(own[0]) if reduced or not known[self.enough].all() else None
-        each = "" if self.groups == 1 else " per condition"
-        most = f"simulated with at most {max(reduced, default=0)} samples{each}, half of the real ones; see `own`"
-        note = most if reduced else None
-        (low, high), value = band(draws), mean(centre[0])
-        return level("perfect", value, min(low, value), max(high, value), at_size, note)
+    drawn = simulation("perfect")
+    if drawn is not None:
+        perfect = level("perfect", perfect.value, drawn.low, drawn.high)
+    return named({"chance": level("chance", 0.0), "memoriser": simulation("memoriser"), "perfect": perfect})
 
 
-# ---- levels
+def _mean_distance(sample: View[Attempts], kind: str, unit: str = "") -> Estimate:
+    """Mean distances between the samples of a condition, with errors from the means of the single samples."""
+    data, scale = sample.data, _scale(sample.data, unit)
+    pairs = data.pairs(kind)
+    error, df = np.full(data.groups, np.nan), np.zeros(data.groups)
+    for place, own in enumerate(pairs):
+        if own is not None:
+            spread = 2 * (own.row_means - own.mean) / scale
+            (error[place],), (df[place],) = standard_error(spread, np.ones(len(spread)))
+    return sample.estimate(values_of(pairs, "mean") / scale, data.counts, _FEW, error=error, df=df)
 
 
-def _real_pairs(kind: str, scale: Callable[[Valid], float], *, spread: bool = False) -> Any:
-    """Perfect: the real samples compared with each other. Memoriser: the training samples. Chance: one sample
-    repeated."""
+@_of_pairs("overall_mean_diversity", unit="pair", chance=_real_pairs("hamming", "share"), conventions=_SHARE)
+def overall_mean_diversity(sample: View[Attempts]) -> Estimate:
+    """Mean share of bits in which two valid samples of a condition differ.
 
-    def chance(sample: Attempts) -> tuple[Reference, ...]:
-        valid, by = sample.valid, scale(sample.valid)
-        real = valid.real_hamming if kind == "hamming" else valid.real_jaccard
-        values = values_of(real, "std" if spread else "mean") / by
-        perfect = level("perfect", sample.combined(np.where(sample.enough, values, np.nan), sample.counts))
-        if spread:
-            return named({"chance": level("chance", 0.0), "perfect": perfect})
-        drawn = sample.pairs_level("perfect", kind, by)
-        if drawn is not None:
-            perfect = level("perfect", perfect.value, drawn.low, drawn.high)
-        copied = sample.pairs_level("memoriser", kind, by)
-        return named({"chance": level("chance", 0.0), "memoriser": copied, "perfect": perfect})
-
-    chance.__doc__ = _real_pairs.__doc__
-    return chance
+    Sparse samples always differ in few bits: two problems of 11 holds on a board of 594 cells differ by at most 0.037.
+    Compare it with the value for real samples.
+    """
+    return _mean_distance(sample, "hamming", "share")
 
 
-def _real_unique(sample: Attempts, *, k: int | None = None) -> tuple[Reference, ...]:
+@_of_pairs(
+    "overall_std_diversity",
+    unit="pair",
+    direction="none",
+    chance=_real_pairs("hamming", "share", spread=True),
+    interval=NoInterval("a spread describes these samples"),
+    conventions=_SHARE,
+)
+def overall_std_diversity(sample: View[Attempts]) -> Estimate:
+    """Standard deviation over pairs of the share of bits in which two valid samples differ."""
+    data = sample.data
+    return sample.estimate(values_of(data.pairs("hamming"), "std") / data.width, data.counts, _FEW)
+
+
+# ---- repeats
+
+
+def unique_level(sample: View[Attempts], k: int | None) -> Reference | None:
+    """The share of distinct samples among real ones.
+
+    The run is compared at sizes at which the real samples can be drawn without repeating any: half of them. A
+    repeat that real samples do not show may still be there: its rate is bounded by the number of their pairs.
+    """
+    data, generator = sample.data, sample.data.draws.generator(19)
+    if data.real_ids is None or not data.same_rules:
+        return None
+    (columns, own, centre), reduced = np.full((3, SPLITS * 5, data.groups), np.nan), []
+    for place, rows in enumerate(data.real_rows):
+        n, m = len(rows), int(data.counts[place])
+        half = min(m, n // 2)
+        size = half if k is None else k
+        if not data.enough[place] or size < FEWEST_VALID or half < size or m < size:
+            continue
+        ids = data.real_ids[rows]
+        centre[:, place] = unique_at(ids, size)
+        own[:, place] = unique_at(data.ids[data.rows[place]], size)
+        reduced += [size] if k is None and size < m else []
+        drawn = np.array([unique_at(generator.permutation(ids)[:half], size) for _ in range(SPLITS * 5)])
+        columns[:, place] = wider(drawn, centre[0, place], n, m, half)
+        # Pairs of equal samples, as rare events (Jeffreys' prior, of all conditions together).
+        pairs = float((np.unique(ids, return_counts=True)[1] ** 2).sum() - n) / 2
+        rate = generator.gamma(pairs + 0.5 / np.count_nonzero(data.enough), 1 / (n * (n - 1) / 2), SPLITS * 5)
+        repeats = generator.poisson(rate * m * (m - 1) / 2) * (size - 1) / max(m - 1, 1) / m
+        columns[:, place] = np.where(pairs < 5, 1 - np.minimum(repeats, 1), columns[:, place])
+    known = ~np.isnan(centre[0])
+    if not known.any():
+        return None
+
+    def mean(values: Floats) -> float:
+        return sample.combined(np.where(known, values, np.nan), data.counts)
+
+    each = "" if data.groups == 1 else " per condition"
+    most = f"simulated with at most {max(reduced, default=0)} samples{each}, half of the real ones; see `own`"
+    at_size = mean(own[0]) if reduced or not known[data.enough].all() else None
+    perfect = _from_shares(np.clip([mean(row) for row in columns], 0, 1), mean(centre[0]))
+    return level("perfect", perfect.value, perfect.low, perfect.high, at_size, most if reduced else None)
+
+
+def _real_unique(sample: View[Attempts], *, k: int | None = None) -> tuple[Reference, ...]:
     """Perfect: as many real samples, of half of the real ones at most. Memoriser: training samples, drawn with
     replacement. Chance: one sample repeated."""
-    valid = sample.valid
-    sizes = sample.counts if k is None else np.full(sample.groups, k)
-    repeated = sample.combined(np.where(sample.enough, 1 / np.maximum(sizes, 1), np.nan), sample.counts)
-    levels = {"chance": level("chance", repeated), "perfect": sample.unique_level(k)}
-    copied = [len(rows) > 0 for rows in valid.train_rows]
-    if valid.train is not None and sample.enough.any() and np.all(copied, where=sample.enough):
-        generator, shares = valid.draws.generator(15), np.full((SPLITS, sample.groups), np.nan)
-        for place in np.flatnonzero(sample.enough):
-            ids, size = valid.train_ids[valid.train_rows[place]], int(sizes[place])
+    data = sample.data
+    sizes = data.counts if k is None else np.full(data.groups, k)
+    repeated = sample.combined(np.where(data.enough, 1 / np.maximum(sizes, 1), np.nan), data.counts)
+    levels = {"chance": level("chance", repeated), "perfect": unique_level(sample, k)}
+    copied = [len(rows) > 0 for rows in data.train_rows]
+    if data.train is not None and data.enough.any() and np.all(copied, where=data.enough):
+        generator, shares = data.draws.generator(15), np.full((SPLITS, data.groups), np.nan)
+        for place in np.flatnonzero(data.enough):
+            ids, size = data.train_ids[data.train_rows[place]], int(sizes[place])
             shares[:, place] = [len(np.unique(generator.choice(ids, size))) / size for _ in range(SPLITS)]
-        levels["memoriser"] = simulated("memoriser", floats(sample.combined(row, sample.counts) for row in shares))
+        levels["memoriser"] = simulated("memoriser", floats(sample.combined(row, data.counts) for row in shares))
     return named(levels)
-
-
-def _real_novelty(sample: Attempts) -> tuple[Reference, ...]:
-    """Perfect: real samples that the generator was not trained on. Memoriser: copies of training samples; near_copy:
-    the same with one bit or edge moved."""
-    # Real samples that it was trained on count as not novel.
-    valid = sample.valid
-    given = valid.learned + (0 if valid.real is None else len(valid.real))
-    levels: dict[str, Reference | None] = {"memoriser": level("memoriser", 0.0, 0.0, 0.0)}
-    copied, count = valid.near_copy_novelty, len(valid.codes)
-    if copied == copied and count:
-        draws = valid.draws.generator(16).binomial(count, copied, valid.draws.draws) / count
-        levels["near_copy"] = level("near_copy", copied, *band(draws))
-    if given and count:
-        new = given - valid.learned
-        draws = share_draws(new, given, count, draws=valid.draws.draws, generator=valid.draws.generator(17))
-        low, high = band(draws)
-        levels["perfect"] = level("perfect", new / given, min(low, new / given), max(high, new / given))
-    return named(levels)
-
-
-def _real_validity(sample: Attempts) -> tuple[Reference, ...]:
-    """Perfect: real samples under the same rules, with the run's mix of conditions; only if their validity is given."""
-    if sample.real_answers is None or not len(sample.real_answers[0]):
-        return ()
-    fit, codes = sample.real_answers
-    n = np.bincount(codes, minlength=sample.groups).astype(float)
-    valid = np.bincount(codes, fit, minlength=sample.groups)
-    # Conditions without real samples have the rate of all.
-    valid, n = np.where(n > 0, valid, fit.sum()), np.where(n > 0, n, len(fit))
-    draws = sample.valid.draws
-    prior = None if sample.groups == 1 else (valid.sum() + 0.5) / (n.sum() + 1)
-    shares = share_draws(valid, n, sample.attempts, draws=draws.draws, generator=draws.generator(18), prior=prior)
-    asked = sample.attempts > 0
-    weights = sample.attempts[asked] / sample.attempts.sum()
-    low, high = band((shares[:, asked] * weights).sum(axis=1))
-    value = float((valid[asked] / n[asked] * weights).sum())
-    return (level("perfect", value, min(low, value), max(high, value)),)
-
-
-def _never_new(sample: Attempts) -> tuple[Reference, ...]:
-    """Memoriser: copies of training samples, none of which is new."""
-    return (level("memoriser", 0.0),)
-
-
-def _copies_levels(sample: Attempts) -> tuple[Reference, ...]:
-    """Perfect: training and real samples with their roles dealt at random. Near_copy: training samples with one bit or
-    edge moved."""
-    near = sample.valid.nearest
-    return () if near is None else named({name: simulated(name, draws) for name, draws in near.drawn.items()})
 
 
 def _read(result: Result) -> str:
@@ -260,79 +226,12 @@ def _read(result: Result) -> str:
     return "few distinct samples: the generator repeats itself" if result.value < 0.5 else "many samples are repeated"
 
 
-# ---- metrics
-
-_FEW = f"no condition has {FEWEST_VALID} valid samples"
-_COMMON: dict[str, Any] = {
-    "section": "diversity",
-    "needs": ("attempts",),
-    "unit": "sample",
-    "direction": "higher",
-    "bounds": (0, 1),
-    "laws": LAWS,
-    "reference": "polykovskiy2020",
-    "conventions": {"samples": "valid ones"},
-}
-_PAIRS = _COMMON | {"needs": ("pairs",), "unit": "pair", "reference": "hamming1950"}
-_WITHIN = {"pairs": "of one condition, each once", "samples": "valid ones"}
-_HAMMING = _PAIRS | {"conventions": _WITHIN | {"distance": "Hamming, as a share of all bits"}}
-_COUNT = _COMMON | {
-    "direction": "none",
-    "bounds": (0, np.inf),
-    "laws": COUNT_LAWS,
-    "chance": NoChance("a count is neither good nor bad"),
-    "interval": NoInterval("a count of these samples"),
-}
+def _of_ids(data: Attempts, read: Callable[[Ints], float]) -> Floats:
+    """A function of the ids of the valid samples of each condition, if there are enough."""
+    return floats(read(data.ids[own]) if len(own) >= FEWEST_VALID else np.nan for own in data.rows)
 
 
-@declared(
-    "validity_rate",
-    average="micro",
-    interval=of_shares,
-    chance=_real_validity,
-    default=True,
-    **_COMMON
-    | {
-        "needs": ("validity",),
-        "laws": LAWS | {"monotone": True},
-        "conventions": {"attempts": "all of them; no answer is not valid"},
-    },
-)
-def validity_rate(sample: Attempts) -> Estimate:
-    """Share of all attempts that are valid."""
-    assert sample.answers is not None
-    return sample.share(sample.answers, sample.codes, "no samples were generated")
-
-
-@declared(
-    "overall_mean_diversity",
-    average="macro",
-    interval=over_pairs,
-    chance=_real_pairs("hamming", lambda valid: valid.width),
-    **_HAMMING,
-)
-def overall_mean_diversity(sample: Attempts) -> Estimate:
-    """Mean share of bits in which two valid samples of a condition differ.
-
-    Sparse samples always differ in few bits: two problems of 11 holds on a board of 594 cells differ by at most 0.037.
-    Compare it with the value for real samples.
-    """
-    return sample.of_pairs(sample.valid.hamming, sample.valid.width)
-
-
-@declared(
-    "overall_std_diversity",
-    average="macro",
-    interval=NoInterval("a spread describes these samples"),
-    chance=_real_pairs("hamming", lambda valid: valid.width, spread=True),
-    **_HAMMING | {"direction": "none", "laws": COUNT_LAWS},
-)
-def overall_std_diversity(sample: Attempts) -> Estimate:
-    """Standard deviation over pairs of the share of bits in which two valid samples differ."""
-    return sample.estimate(values_of(sample.valid.hamming, "std") / sample.valid.width, sample.counts, _FEW)
-
-
-@declared(
+@_metric(
     "overall_uniqueness_ratio",
     average="macro",
     interval=over_samples,
@@ -340,161 +239,169 @@ def overall_std_diversity(sample: Attempts) -> Estimate:
     goal=0.8,
     interpretation=_read,
     default=True,
-    **_COMMON,
 )
-def overall_uniqueness_ratio(sample: Attempts) -> Estimate:
+def overall_uniqueness_ratio(sample: View[Attempts]) -> Estimate:
     """Share of distinct samples among the valid ones of a condition; graphs are distinct up to isomorphism."""
-    values = sample.of_ids(lambda ids: len(np.unique(ids)) / len(ids))
-    error, df = np.full(sample.groups, np.nan), np.zeros(sample.groups)
-    for place, rows in enumerate(sample.valid.rows):
-        if len(rows) >= FEWEST_VALID:
-            _, counts = np.unique(sample.valid.ids[rows], return_counts=True)
-            # The jackknife, which is conservative: leaving out a sample that occurs once removes its id.
-            single = np.count_nonzero(counts == 1) / len(rows)
-            error[place], df[place] = np.sqrt(single * (1 - single) / (len(rows) - 1)), len(rows) - 1
-    estimate = sample.estimate(values, sample.counts, _FEW, error=error, df=df, range=(0.0, 1.0))
-    return warned(estimate, *sample.valid.warnings)
+    data = sample.data
+
+    def error_of(ids: Ints) -> float:
+        # The jackknife, which is conservative: leaving out a sample that occurs once removes its id.
+        single = np.count_nonzero(np.unique(ids, return_counts=True)[1] == 1) / len(ids)
+        return float(np.sqrt(single * (1 - single) / (len(ids) - 1)))
+
+    values, error = (_of_ids(data, read) for read in (lambda ids: len(np.unique(ids)) / len(ids), error_of))
+    df = np.where(data.enough, data.counts - 1.0, 0.0)
+    return warned(sample.estimate(values, data.counts, _FEW, error=error, df=df, range=(0.0, 1.0)), *data.warnings)
 
 
-@declared(
-    "novelty",
-    average="micro",
-    interval=of_shares,
-    chance=_real_novelty,
-    default=True,
-    **_COMMON | {"needs": ("novelty",)},
-)
-def novelty(sample: Attempts) -> Estimate:
+# ---- copies of the training set
+
+
+def _real_novelty(sample: View[Attempts]) -> tuple[Reference, ...]:
+    """Perfect: real samples that the generator was not trained on. Memoriser: copies of training samples; near_copy:
+    the same with one bit or edge moved."""
+    data = sample.data
+    given, new = (0 if part is None else len(part) for part in (data.real, data.held_out))
+    levels: dict[str, Reference | None] = {"memoriser": level("memoriser", 0.0, 0.0, 0.0)}
+    copied, count = data.near_copy_novelty, len(data.valid)
+    if copied == copied and count:
+        draws = data.draws.generator(16).binomial(count, copied, data.draws.draws) / count
+        levels["near_copy"] = level("near_copy", copied, *band(draws))
+    if given and count:
+        # Real samples that it was trained on count as not novel.
+        draws = share_draws(new, given, count, draws=data.draws.draws, generator=data.draws.generator(17))
+        levels["perfect"] = _from_shares(draws, new / given)
+    return named(levels)
+
+
+def _never_new(sample: View[Attempts]) -> tuple[Reference, ...]:
+    """Memoriser: copies of training samples, none of which is new."""
+    return (level("memoriser", 0.0),)
+
+
+_new = partial(_metric, needs=("novelty",), average="micro", interval=of_shares)
+
+
+@_new("novelty", chance=_real_novelty, default=True)
+def novelty(sample: View[Attempts]) -> Estimate:
     """Share of valid samples that are not in the training set; graphs are equal up to isomorphism."""
-    kept = sample.enough[sample.valid.codes]
-    estimate = sample.share(sample.valid.novel[kept], sample.valid.codes[kept], _FEW)
-    return warned(estimate, *sample.valid.warnings)
+    data = sample.data
+    kept = data.enough[data.valid.codes]
+    return warned(sample.share(data.novel[kept], data.valid.codes[kept], _FEW), *data.warnings)
 
 
-@declared(
-    "unique_novelty",
-    average="micro",
-    interval=of_shares,
-    chance=_never_new,
-    **_COMMON
-    | {"needs": ("novelty",), "reference": "polykovskiy2020", "conventions": {"samples": "distinct valid ones"}},
-)
-def unique_novelty(sample: Attempts) -> Estimate:
+@_new("unique_novelty", chance=_never_new, conventions={"samples": "distinct valid ones"})
+def unique_novelty(sample: View[Attempts]) -> Estimate:
     """Share of the distinct valid samples of a condition that are not in the training set, as in MOSES."""
-    valid = sample.valid
-    kept = np.zeros(len(valid.ids), bool)
-    for rows in valid.rows:
-        if len(rows) >= FEWEST_VALID:
-            kept[rows[np.unique(valid.ids[rows], return_index=True)[1]]] = True
-    return sample.share(valid.novel[kept], valid.codes[kept], _FEW)
+    data = sample.data
+    first = [rows[np.unique(data.ids[rows], return_index=True)[1]] for rows in data.rows if len(rows) >= FEWEST_VALID]
+    kept = np.sort(np.concatenate([np.empty(0, np.int64), *first]))
+    return sample.share(data.novel[kept], data.valid.codes[kept], _FEW)
 
 
-@declared(
+@_new(
     "valid_unique_novel",
-    average="micro",
-    interval=of_shares,
+    reference="vignac2023",
     chance=_never_new,
-    **_COMMON
-    | {
-        "needs": ("novelty",),
-        "reference": "vignac2023",
-        "conventions": {"attempts": "all of them", "repeats": "over all conditions"},
-    },
+    conventions={"attempts": "all of them", "repeats": "over all conditions"},
 )
-def valid_unique_novel(sample: Attempts) -> Estimate:
+def valid_unique_novel(sample: View[Attempts]) -> Estimate:
     """Share of all attempts that are valid, differ from all earlier ones and are not in the training set."""
-    valid = sample.valid
-    first = np.zeros(len(valid.ids), bool)
-    first[np.unique(valid.ids, return_index=True)[1]] = True
-    missed = np.repeat(np.arange(sample.groups), sample.attempts - sample.counts)
-    items = np.concatenate([first & valid.novel, np.zeros(len(missed), bool)])
-    estimate = sample.share(items, np.concatenate([valid.codes, missed]), "no samples were generated")
-    return warned(estimate, *valid.warnings)
+    data = sample.data
+    first = np.zeros(len(data.ids), bool)
+    first[np.unique(data.ids, return_index=True)[1]] = True
+    missed = np.repeat(np.arange(data.groups), data.attempts - data.counts)
+    items = np.concatenate([first & data.novel, np.zeros(len(missed), bool)])
+    return warned(sample.share(items, np.concatenate([data.valid.codes, missed]), _NONE), *data.warnings)
 
 
-@declared(
+def _copies_levels(sample: View[Attempts]) -> tuple[Reference, ...]:
+    """Perfect: training and real samples with their roles dealt at random. Near_copy: training samples with one bit or
+    edge moved."""
+    near = sample.data.nearest
+    return () if near is None else named({name: simulated(name, draws) for name, draws in near.drawn.items()})
+
+
+@_metric(
     "nearer_to_training",
+    needs=("copies",),
     average="whole",
+    reference="alaa2022",
+    direction="lower",
     interval=NoInterval("samples share their neighbours; compare with the band of a perfect generator"),
     chance=_copies_levels,
     default=True,
-    **_COMMON
-    | {
-        "needs": ("copies",),
-        "reference": "alaa2022",
-        "direction": "lower",
-        "laws": LAWS | {"permutation": Exempt("large samples are drawn from, in their order")},
-        "conventions": {
-            "samples": "valid ones that equal no training or real sample",
-            "ties": "share their weight",
-            "distance": "Jaccard; molecules: Tanimoto; graphs: L1 of counts of refined colours, least if one edge "
-            "differs",
-        },
+    laws={"permutation": Exempt("large samples are drawn from, in their order")},
+    conventions={
+        "samples": "valid ones that equal no training or real sample",
+        "ties": "share their weight",
+        "distance": "Jaccard; molecules: Tanimoto; graphs: L1 of counts of refined colours, least if one edge differs",
     },
 )
-def nearer_to_training(sample: Attempts) -> Estimate:
+def nearer_to_training(sample: View[Attempts]) -> Estimate:
     """Share of new samples whose nearest neighbour is a training sample, among training and real held-out samples.
 
     Samples that equal a training or real sample are left out; novelty counts those. A generator that is as
     near to one as to the other has the share of training samples among both. Near copies of training samples have a
     larger share, even if none of them is in the training set.
     """
-    near = sample.valid.nearest
+    near = sample.data.nearest
     if near is None:
-        return whole_of(np.nan, 0, f"fewer than {FEWEST_COMPARED} new generated, training or real samples")
-    return whole_of(near.share, near.n, "")
+        return whole(np.nan, 0, reason=f"fewer than {FEWEST_COMPARED} new generated, training or real samples")
+    return whole(near.share, near.n)
 
 
-@declared(
+# ---- further distances, and counts
+
+
+@_of_pairs(
     "mean_hamming_bits",
-    average="macro",
-    interval=over_pairs,
-    chance=_real_pairs("hamming", lambda valid: 1.0),
-    **_PAIRS | {"bounds": (0, np.inf), "unit": "sample", "conventions": _WITHIN | {"distance": "Hamming, in bits"}},
+    bounds=(0, np.inf),
+    chance=_real_pairs("hamming"),
+    conventions=_WITHIN | {"distance": "Hamming, in bits"},
 )
-def mean_hamming_bits(sample: Attempts) -> Estimate:
+def mean_hamming_bits(sample: View[Attempts]) -> Estimate:
     """Mean number of bits in which two valid samples of a condition differ."""
-    return sample.of_pairs(sample.valid.hamming)
+    return _mean_distance(sample, "hamming")
 
 
-@declared(
+@_of_pairs(
     "mean_jaccard",
-    average="macro",
-    interval=over_pairs,
-    chance=_real_pairs("jaccard", lambda valid: 1.0),
-    **_PAIRS | {"reference": "jaccard1912", "conventions": _WITHIN | {"distance": "Jaccard; two empty samples: 0"}},
+    unit="pair",
+    reference="jaccard1912",
+    chance=_real_pairs("jaccard"),
+    conventions=_WITHIN | {"distance": "Jaccard; two empty samples: 0"},
 )
-def mean_jaccard(sample: Attempts) -> Estimate:
+def mean_jaccard(sample: View[Attempts]) -> Estimate:
     """Mean Jaccard distance of two valid samples of a condition: bits set in only one over bits set in either."""
-    return sample.of_pairs(sample.valid.jaccard)
+    return _mean_distance(sample, "jaccard")
 
 
-@declared(
+@_metric(
     "unique@{k}",
     average="macro",
     interval=NoInterval("a mean over draws from one sample; overall_uniqueness_ratio has one"),
     chance=_real_unique,
-    **_COMMON | {"conventions": {"samples": "valid ones, the mean over all choices of k"}},
+    conventions={"samples": "valid ones, the mean over all choices of k"},
 )
-def unique_at_k(sample: Attempts, *, k: int = 10) -> Estimate:
+def unique_at_k(sample: View[Attempts], *, k: int = 10) -> Estimate:
     """Expected share of distinct samples among k valid ones of a condition.
 
     Unlike `overall_uniqueness_ratio`, it is comparable between different numbers of samples.
     """
-    values = sample.of_ids(lambda ids: unique_at(ids, k))
-    return sample.estimate(values, sample.counts, f"no condition has {k} valid samples")
+    values = _of_ids(sample.data, lambda ids: unique_at(ids, k))
+    return sample.estimate(values, sample.data.counts, f"no condition has {k} valid samples")
 
 
-@declared("unique_problems", average="total", **_COUNT)
-def unique_problems(sample: Attempts) -> Estimate:
+@_metric("unique_problems", average="total", **COUNT)
+def unique_problems(sample: View[Attempts]) -> Estimate:
     """Number of distinct valid samples, summed over conditions."""
-    values = sample.of_ids(lambda ids: float(len(np.unique(ids))))
-    return sample.estimate(values, sample.counts, _FEW)
+    values = _of_ids(sample.data, lambda ids: float(len(np.unique(ids))))
+    return sample.estimate(values, sample.data.counts, _FEW)
 
 
-@declared("total_valid", average="total", **_COUNT)
-def total_valid(sample: Attempts) -> Estimate:
+@_metric("total_valid", average="total", **COUNT)
+def total_valid(sample: View[Attempts]) -> Estimate:
     """Number of valid samples."""
-    if sample.attempts.sum():
-        return sample.estimate(np.where(sample.attempts > 0, sample.counts, np.nan), sample.counts, "no samples")
-    return sample.count(sample.counts, "no samples were generated")
+    data = sample.data
+    return sample.estimate(np.where(data.attempts > 0, data.counts, np.nan), data.counts, _NONE)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 
 import numpy as np
 
 from graphgauge.core.types import Floats, Mask
-from graphgauge.generation.graph_features import CONVENTIONS, feature_mmd, padded
+from graphgauge.generation.averages import once
+from graphgauge.generation.graph_features import CONVENTIONS, padded
 from graphgauge.generation.graphs import Graphs, concatenated
-from graphgauge.generation.levels import Draws, kernel_levels
+from graphgauge.generation.levels import Rules, near_copies, unstructured
 from graphgauge.generation.molecules import Molecules
-from graphgauge.generation.references import near_copies, unstructured
 from graphgauge.generation.sample import Samples, Sides
 from graphgauge.generation.sections.two_sided import Compared
-from graphgauge.generation.two_sample import MMDTest, biased
+from graphgauge.generation.two_sample import Discrepancy, biased, kernel_test
 
 # Graphs of each reference generator at most.
 _POOL = 200
@@ -24,48 +23,30 @@ _POOL = 200
 class Drawn(Compared):
     """Graphs on both sides."""
 
-    def __init__(self, sides: Sides, draws: Draws, convention: str) -> None:
-        self._draws, self.convention = draws, CONVENTIONS[convention]
-        super().__init__(sides, graphs_of)
-        self._tests: dict[str, list[MMDTest | None]] = {}
-        self._features: dict[str, tuple[Floats, Floats]] = {}
+    def __init__(self, sides: Sides, rules: Rules) -> None:
+        self.convention = CONVENTIONS[rules.convention]
+        self.conventions = {"protocol": self.convention.name, "power": self.convention.estimator}
+        super().__init__(sides, rules, graphs_of)
 
-    @property
-    def conventions(self) -> dict[str, str]:
-        return {"protocol": self.convention.name, "power": self.convention.estimator}
+    @once
+    def _features(self, kind: str) -> list[Floats]:
+        """Those of real and of generated graphs."""
+        features = self.convention.kernels[kind].features
+        return padded(features(self.real.rows), features(self.generated.rows))
 
-    def _described(self, kind: str) -> tuple[Floats, Floats]:
-        if kind not in self._features:
-            features = self.convention.kernels[kind].features
-            real, generated = padded(features(self.real.rows), features(self.generated.rows))
-            self._features[kind] = real, generated
-        return self._features[kind]
-
-    def mmd(self, kind: str) -> list[MMDTest | None]:
-        if kind not in self._tests:
-            self._tests[kind] = self.each(lambda code: self._mmd(kind, code, self.generated.codes == code))
-        return self._tests[kind]
-
-    def mmd_tested(self, kind: str) -> list[MMDTest | None]:
-        """The same without training graphs, for the p-value."""
-        if self.copied is None:
-            return self.mmd(kind)
-
-        def test(code: int) -> MMDTest | None:
-            rows = self.unseen(code)
-            return None if rows is None else self._mmd(kind, code, rows)
-
-        return self.each(test)
-
-    def _mmd(self, kind: str, code: int, rows: Mask) -> MMDTest:
-        real, generated = self._described(kind)
-        return feature_mmd(
-            _by_content(real[self.real.codes == code]),
-            _by_content(self._kept(generated[rows], kind, code)),
-            self.convention.kernels[kind],
-            self.convention.score,
-            permutations=self._draws.draws,
-            generator=self._draws.generator(5, code),
+    def _test(self, kind: str, code: int, rows: Mask) -> Discrepancy:
+        chosen, (real, generated) = self.convention.kernels[kind], self._features(kind)
+        real = _by_content(real[self.real.codes == code])
+        generated = _by_content(self._kept(generated[rows], kind, code))
+        every = np.concatenate([real, generated])
+        return kernel_test(
+            lambda some: chosen.kernel(every[some], every),
+            len(real),
+            len(generated),
+            chosen.bandwidth,
+            permutations=self.draws.draws,
+            generator=self.draws.generator(5, code),
+            score=self.convention.score,
         )
 
     def _kept(self, generated: Floats, kind: str, code: int) -> Floats:
@@ -79,10 +60,8 @@ class Drawn(Compared):
             return np.nan
         ratios = []
         for kind, chosen in self.convention.kernels.items():
-            real, generated = (
-                side[part.codes == code]
-                for side, part in zip(self._described(kind), (self.real, self.generated), strict=True)
-            )
+            parts = zip(self._features(kind), (self.real, self.generated), strict=True)
+            real, generated = (side[part.codes == code] for side, part in parts)
             real, generated, train = padded(real, self._kept(generated, kind, code), chosen.features(own))
             inside = chosen.kernel(real, real).sum()
             values = [
@@ -93,53 +72,25 @@ class Drawn(Compared):
         known = [value for value in ratios if value == value]
         return float(np.mean(known)) if known else np.nan
 
-    def mmd_levels(self, kind: str) -> dict[str, Floats]:
-        chosen, real = self.convention.kernels[kind], self._described(kind)[0]
+    def _levels(self, kind: str, code: int, test: Discrepancy) -> Mapping[str, Floats]:
+        chosen = self.convention.kernels[kind]
+        own = _by_content(self._features(kind)[0][self.real.codes == code])
+        learned = [] if self.learned is None else [self.learned.of(code)]
+        pools = self._pools(code)
+        own, *others = padded(own, *(chosen.features(graphs) for graphs in (*pools.values(), *learned)))
+        fresh = concatenated(own, others[-1]) if learned else own
+        features = dict(zip(pools, others, strict=False))
+        generator = self.draws.generator(11, code)
+        return self.from_kernel(code, chosen.kernel, self.convention.score, test.n, own, fresh, features, generator)
 
-        def levels(code: int) -> Mapping[str, Floats]:
-            own = _by_content(real[self.real.codes == code])
-            test = self.mmd(kind)[code]
-            assert test is not None
-            pools = {name: chosen.features(pool) for name, pool in self._pools(code, test.n[1]).items()}
-            if self.learned is not None:
-                pools["learned"] = chosen.features(self.learned.of(code))
-            width = max([own.shape[1], *(pool.shape[1] for pool in pools.values())])
-
-            def wide(rows: Floats) -> Floats:
-                return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
-
-            wider = {name: wide(pool) for name, pool in pools.items()}
-            fresh = concatenated(wide(own), wider.pop("learned", None))
-            return kernel_levels(
-                chosen.kernel,
-                wide(own),
-                wider,
-                *test.n,
-                self.convention.score,
-                draws=self._draws.draws,
-                generator=self._draws.generator(11, code),
-                fresh=fresh,
-                train=self.trained(code),
-            )
-
-        return self.drawn(self.each(levels))
-
-    def _pools(self, code: int, count: int) -> dict[str, Graphs]:
-        if code not in self._pool_cache:
-            generator = self._draws.generator(12, code)
-            real = self.real.of(code)
-            pools = {} if real.directed else {"chance": unstructured(real, min(count, _POOL), generator)}
-            train = self.copies(code, generator, _POOL)
-            if train is not None:
-                pools["memoriser"] = train
-                near = near_copies(train, generator)
-                pools |= {} if near is None else {"near_copy": near}
-            self._pool_cache[code] = pools
-        return self._pool_cache[code]
-
-    @cached_property
-    def _pool_cache(self) -> dict[int, dict[str, Graphs]]:
-        return {}
+    @once
+    def _pools(self, code: int) -> dict[str, Graphs]:
+        """Graphs of the reference generators other than the perfect one."""
+        generator, real = self.draws.generator(12, code), self.real.of(code)
+        pools = {} if real.directed else {"chance": unstructured(real, min(int(self.counts[code]), _POOL), generator)}
+        train = self.copies(code, generator, _POOL)
+        near = None if train is None else near_copies(train, generator)
+        return pools | {name: part for name, part in (("memoriser", train), ("near_copy", near)) if part is not None}
 
 
 def graphs_of(side: Samples) -> Graphs | None:

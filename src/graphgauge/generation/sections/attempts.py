@@ -1,21 +1,20 @@
-"""The valid samples of a generator next to the real and the training samples: equality, distances, neighbours."""
+"""The attempts of a generator: the valid ones next to real and training samples; equality, distances, neighbours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.types import Floats, Ints, Mask
-from graphgauge.generation.averages import FEWEST_COMPARED, FEWEST_VALID, canonical_order, flat, rows_by_code
-from graphgauge.generation.distances import Pairs, hamming_pairs, jaccard_pairs, pair_distances
-from graphgauge.generation.graphs import concatenated, rows_of
+from graphgauge.generation.averages import FEWEST_COMPARED, FEWEST_VALID, Grouped, few, flat, once, rows_by_code
+from graphgauge.generation.distances import Pairs, bit_distances, hamming_pairs, jaccard_pairs
+from graphgauge.generation.graphs import rows_of
 from graphgauge.generation.identity import Identity, Nearest, codes, nearest
-from graphgauge.generation.levels import MOST, Draws, pair_means
-from graphgauge.generation.references import near_copies
-from graphgauge.generation.sample import Samples, Sides
+from graphgauge.generation.levels import MOST, Draws, near_copies, pair_means
+from graphgauge.generation.sample import Sides
+from graphgauge.generation.sections.two_sided import Part
 
 # A count that a perfect generator has this rarely is no coincidence.
 _NEVER = 1e-6
@@ -23,52 +22,66 @@ _NEVER = 1e-6
 _PAIR_DRAWS = 399
 
 
-class Valid:
-    """The valid samples and their references, in a fixed order; computed once, when first needed."""
+class Attempts(Grouped):
+    """All attempts with their conditions, `codes`, and validity, `answers`; the valid ones and their references.
+
+    `valid` are the valid attempts in a fixed order, `held_out` the valid real samples that are not in training, `real`
+    all valid real samples, `train` the training samples. `same_rules` is whether real samples passed the rules that
+    generated ones did: without that they are no level of repeats. `real_answers` are validity and conditions of all
+    real samples.
+    """
 
     def __init__(self, sides: Sides, draws: Draws) -> None:
-        assert sides.generated is not None
-        self.groups, self.draws = sides.groups, draws
-        # Real samples under the rules that generated ones passed: without them real ones are no level of repeats.
-        self.same_rules = sides.same_rules
-        self.generated, self.codes = _ordered(sides.generated)
-        self.real, self.real_codes, self.learned = None, None, 0
-        self.every_real, self.every_code = None, None
-        if sides.real is not None and sides.real.items is not None:
-            self.real, self.real_codes = _ordered(sides.held_out)
-            # With the real samples of the training set: generated samples like them are compared, too.
-            self.every_real, self.every_code = self.real, self.real_codes
-            left = sides.learned.take(sides.learned.kept) if sides.real.in_training.any() else None
-            if left is not None and len(left):
-                self.learned = len(left)
-                every = concatenated(self.real, left.items)
-                self.every_real, self.every_code = _in_order(every, np.concatenate([self.real_codes, left.conditions]))
-        self.train = None if sides.train is None else sides.train.items
-        self.train_codes = None if sides.train is None else sides.train.conditions
+        super().__init__(sides.labels)
+        made, real, train = sides.generated, sides.real, sides.train
+        assert made is not None
+        self.draws, self.same_rules = draws, sides.same_rules
+        self.codes, self.answers = made.conditions, made.valid
+        self.valid = Part.in_order(made.items, made, made.kept)
+        self.attempts, self.counts = (
+            np.bincount(each, minlength=self.groups) for each in (self.codes, self.valid.codes)
+        )
+        self.enough: Mask = self.counts >= FEWEST_VALID
+        self.held_out: Part | None = None
+        self.real: Part | None = None
+        if real is not None and real.items is not None:
+            self.held_out = Part.in_order(real.items, real, real.kept & ~real.in_training)
+            order = np.argsort(real.in_training, kind="stable")
+            self.real = Part.in_order(real.items, real, order[real.kept[order]])
+        self.train = None if train is None else train.items
+        self._train_codes = None if train is None else train.conditions
+        known = real is not None and real.valid is not None
+        self.real_answers = (real.valid, real.conditions) if real is not None and known else None
+
+    def lack(self, code: int) -> str | None:
+        count, tried = int(self.counts[code]), int(self.attempts[code])
+        if count >= FEWEST_VALID:
+            return None
+        return few(count, FEWEST_VALID, "valid sample", tried) if tried else "no samples were generated"
 
     # ---- rows of each condition
 
     @cached_property
     def rows(self) -> list[Ints]:
-        return rows_by_code(self.codes, self.groups)
+        return rows_by_code(self.valid.codes, self.groups)
 
     @cached_property
     def real_rows(self) -> list[Ints]:
-        return [] if self.every_code is None else rows_by_code(self.every_code, self.groups)
+        return [] if self.real is None else rows_by_code(self.real.codes, self.groups)
 
     @cached_property
     def train_rows(self) -> list[Ints]:
         """The training samples of each condition; none if their conditions are not known."""
-        if self.train_codes is None:
+        if self._train_codes is None:
             return [np.empty(0, np.int64)] * self.groups
-        return [np.flatnonzero(self.train_codes == code) for code in range(self.groups)]
+        return [np.flatnonzero(self._train_codes == code) for code in range(self.groups)]
 
     # ---- equality
 
     @cached_property
     def _compared(self) -> Identity:
-        given = (self.generated, self.every_real, self.train)
-        return codes(*(part for part in given if part is not None))
+        real = None if self.real is None else self.real.rows
+        return codes(*(part for part in (self.valid.rows, real, self.train) if part is not None))
 
     @property
     def ids(self) -> Ints:
@@ -122,34 +135,21 @@ class Valid:
 
     # ---- distances within conditions, of bits
 
-    @cached_property
-    def hamming(self) -> list[Pairs | None]:
-        return _pairs(hamming_pairs, self.generated, self.rows)
+    @once
+    def pairs(self, kind: str) -> list[Pairs | None]:
+        """The distances of each condition's valid samples, `hamming` or `jaccard`."""
+        return _pairs(kind, self.valid.rows, self.rows)
 
-    @cached_property
-    def real_hamming(self) -> list[Pairs | None]:
-        return [None] * self.groups if self.real is None else _pairs(hamming_pairs, self.every_real, self.real_rows)
+    @once
+    def real_pairs(self, kind: str) -> list[Pairs | None]:
+        """Those of real samples."""
+        return [None] * self.groups if self.real is None else _pairs(kind, self.real.rows, self.real_rows)
 
-    @cached_property
-    def jaccard(self) -> list[Pairs | None]:
-        return _pairs(jaccard_pairs, self.generated, self.rows)
-
-    @cached_property
-    def real_jaccard(self) -> list[Pairs | None]:
-        return [None] * self.groups if self.real is None else _pairs(jaccard_pairs, self.every_real, self.real_rows)
-
+    @once
     def pair_draws(self, kind: str, copies: bool) -> Floats | None:
         """Mean distances (draws, conditions) within as many samples as were generated, fresh or of the training set."""
-        if (kind, copies) not in self._pair_draws:
-            self._pair_draws[kind, copies] = self._drawn_pairs(kind, copies)
-        return self._pair_draws[kind, copies]
-
-    @cached_property
-    def _pair_draws(self) -> dict[tuple[str, bool], Floats | None]:
-        return {}
-
-    def _drawn_pairs(self, kind: str, copies: bool) -> Floats | None:
-        samples, rows = (self.train, self.train_rows) if copies else (self.every_real, self.real_rows)
+        real = None if self.real is None else self.real.rows
+        samples, rows = (self.train, self.train_rows) if copies else (real, self.real_rows)
         if not isinstance(samples, np.ndarray):
             return None
         bits, generator = flat(samples), self.draws.generator(23, int(copies))
@@ -158,23 +158,22 @@ class Valid:
             if len(mine) >= FEWEST_VALID and len(own) >= FEWEST_VALID:
                 some = bits[generator.permutation(own)[:MOST]]
                 n, same = (None, len(some) / len(own)) if copies else (len(own), 0.0)
-                distances = pair_distances(some, kind)
+                distances = bit_distances(some, some, kind)
                 drawn[:, place] = pair_means(distances, len(mine), n, len(drawn), generator, same=same)
         return drawn
 
     @property
     def width(self) -> int:
         """Number of bits of a sample; 1 if there are no samples."""
-        return max(int(np.prod(self.generated.shape[1:])), 1)
+        return max(int(np.prod(self.valid.rows.shape[1:])), 1)
 
     # ---- neighbours in training
 
     @cached_property
     def near_copy_novelty(self) -> float:
         """The share of near copies of training samples that are not in the training set."""
-        copies = (
-            None if self.train is None or not len(self.train) else near_copies(self.train, self.draws.generator(14))
-        )
+        few_or_none = self.train is None or not len(self.train)
+        copies = None if few_or_none else near_copies(self.train, self.draws.generator(14))
         if copies is None:
             return np.nan
         own, known = codes(copies, self.train).ids
@@ -184,29 +183,17 @@ class Valid:
     def nearest(self) -> Nearest | None:
         """Whether generated samples are nearer to training samples than to real ones; None without enough."""
         assert self.train is not None
-        if self.real is None or self.real_ids is None:
+        if self.held_out is None or self.real is None or self.real_ids is None:
             return None
         own = np.flatnonzero(self.novel & ~np.isin(self.ids, self.real_ids))
-        if min(len(own), len(self.real), len(self.train)) < FEWEST_COMPARED:
+        if min(len(own), len(self.held_out), len(self.train)) < FEWEST_COMPARED:
             return None
         # Samples in both the training set and the real ones are ties, so that both are samples of one distribution.
         generator = self.draws.generator(13)
         near = near_copies(self.train, generator)
-        return nearest(rows_of(self.generated, own), self.train, self.every_real, near, generator, self.draws.draws)
+        return nearest(rows_of(self.valid.rows, own), self.train, self.real.rows, near, generator, self.draws.draws)
 
 
-def _pairs(pairs: Callable[..., Pairs], samples: Any, rows: list[Ints]) -> list[Pairs | None]:
-    bits = flat(samples)
+def _pairs(kind: str, samples: Any, rows: list[Ints]) -> list[Pairs | None]:
+    bits, pairs = flat(samples), {"hamming": hamming_pairs, "jaccard": jaccard_pairs}[kind]
     return [pairs(bits[own]) if len(own) >= FEWEST_VALID else None for own in rows]
-
-
-def _ordered(side: Samples) -> tuple[Any, Ints]:
-    """The valid samples of a side and their conditions, in an order by content."""
-    kept = side.take(side.kept)
-    return _in_order(kept.items, kept.conditions)
-
-
-def _in_order(items: Any, conditions: Ints) -> tuple[Any, Ints]:
-    bits = isinstance(items, np.ndarray)
-    order = canonical_order(conditions, items) if bits else np.argsort(conditions, kind="stable")
-    return rows_of(items, order), conditions[order]
