@@ -165,7 +165,7 @@ def test_an_error_that_is_a_paragraph_already_stays_as_it_is():
         ("statistics", [1, 2], "Mine.statistics: expected {name: values}, found list"),
         ("statistics", {"size": [1, 2]}, "Mine.statistics: expected shape"),
         ("predict", ["6A"] * 20, "Mine.predict: expected numbers"),
-        ("predict", np.full(20, 7), "Mine.predict: some answers are not among the codes 0 … 3"),
+        ("predict", np.full(20, 7), "Mine.predict: unknown conditions 7. Known: .*, or codes 0 … 3"),
         ("conditions", 4, "Mine.conditions: expected a list of names, found 4"),
         ("conditions", ["6A"] * 4, "Mine.conditions: names of conditions must be given and must differ"),
         ("channels", 3, "Mine.channels: expected a list of names, found 3"),
