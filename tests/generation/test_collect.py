@@ -200,7 +200,7 @@ def test_answers_of_one_shape_for_all():
         generation.collect(Ragged(), num_samples=5)
     with pytest.raises(InputError, match=r"Mixed.generate: samples of several kinds"):
         generation.collect(Mixed(), num_samples=5)
-    with pytest.raises(InputError, match=r"Unsteady.encode: vectors of shapes \(240, 2\), \(240, 3\) and"):
+    with pytest.raises(InputError, match=r"Unsteady.encode: answers of shapes \(2,\) and \(3,\)"):
         generation.collect(Unsteady(), data=data(), sections=["latent_space"])
 
 
@@ -348,14 +348,14 @@ def test_a_tensor_over_a_sample_warns_of_nothing_and_reaches_no_data():
 
 
 @pytest.mark.parametrize(
-    ("change", "raised"),
+    "change",
     [
-        (lambda graph: graph.add_edge(0, 3), "NetworkXError"),
-        (lambda graph: graph.remove_node(0), "NetworkXError"),
-        (lambda graph: graph.graph["place"].clear(), None),
+        lambda graph: graph.add_edge(0, 3),
+        lambda graph: graph.remove_node(0),
+        lambda graph: graph.graph["place"].clear(),
     ],
 )
-def test_graphs_are_handed_over_as_copies(change, raised):
+def test_graphs_are_handed_over_as_copies(change):
     networkx = pytest.importorskip("networkx")
 
     def some():
@@ -371,11 +371,7 @@ def test_graphs_are_handed_over_as_copies(change, raised):
             return {"size": np.arange(len(samples))}
 
     graphs, kept = some(), some()
-    if raised is None:
-        generation.collect(Changing(), data=graphs)
-    else:
-        with pytest.raises(InputError, match=rf"Changing\.statistics: raised {raised}"):
-            generation.collect(Changing(), data=graphs)
+    generation.collect(Changing(), data=graphs)
     for graph, before in zip(graphs, kept, strict=True):
         assert graph.graph == before.graph
         assert graph.adj == before.adj

@@ -85,20 +85,12 @@ class Samples:
         Samples
             The same columns with fewer rows.
         """
-        return Samples(**{name: _taken(value, rows) for name, value in self.columns().items()})
+        return Samples(**{name: rows_of(value, rows) for name, value in self.columns().items()})
 
     @property
     def kept(self) -> Mask:
         """Which samples are valid; all if that is not known."""
         return np.ones(len(self), bool) if self.valid is None else self.valid
-
-
-def _taken(value: Any, rows: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _taken(column, rows) for name, column in value.items()}
-    if isinstance(value, list | tuple):
-        return [value[place] for place in np.arange(len(value))[np.asarray(rows)]]
-    return rows_of(value, rows)
 
 
 # ---- samples of bits

@@ -433,7 +433,11 @@ def _ranges(starts: Ints, lengths: Ints) -> Ints:
 
 
 def rows_of(items: Any, rows: Any) -> Any:
-    """Some of the samples, by index or mask: graphs, molecules, or the rows of an array."""
+    """Some of the samples, by index or mask: graphs, molecules, the rows of an array or a list, or of each column."""
+    if isinstance(items, Mapping):
+        return {name: rows_of(column, rows) for name, column in items.items()}
+    if isinstance(items, list | tuple):
+        return [items[place] for place in np.arange(len(items))[np.asarray(rows)]]
     return items.take(rows) if hasattr(items, "joined") else items[rows]
 
 
