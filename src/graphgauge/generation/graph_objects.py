@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import chain, compress
-from operator import eq
 from typing import Any
 
 import numpy as np
@@ -29,7 +27,7 @@ class OneGraph:
     """A graph as it is listed: every edge in one or both directions, and the labels of nodes and listed edges."""
 
     nodes: int
-    listed: Ints
+    edges: Ints
     node_labels: Sequence[Any] | None = None
     edge_labels: Sequence[Any] | None = None
     directed: bool = False
@@ -130,28 +128,19 @@ def _from_networkx(graph: Any, where: str, node_names: Names, edge_names: Names)
         fix = "Convert it with networkx.Graph(graph) or networkx.DiGraph(graph)."
         raise InputError(f"expected a simple graph, found {type(graph).__name__}", where=where, fix=fix)
     place = {node: index for index, node in enumerate(graph.nodes)}
-    directed = bool(graph.is_directed())
-    around = [neighbours for _, neighbours in graph.adjacency()]
-    source = np.repeat(np.arange(len(around)), [len(neighbours) for neighbours in around])
-    ends = chain.from_iterable(around)
-    numbered = all(map(eq, place, range(len(place))))  # by networkx's own generators, and much faster
-    target = np.fromiter(ends if numbered else map(place.__getitem__, ends), np.int64, len(source))
-    # An undirected edge is listed at both ends.
-    kept = np.ones(len(source), bool) if directed else source <= target
-    of_nodes = [content for _, content in graph.nodes(data=True)]
-    of_edges = list(compress(chain.from_iterable(neighbours.values() for neighbours in around), kept))
+    listed = list(graph.edges(data=True))
 
-    def labels(contents: Sequence[Mapping[Any, Any]], names: Names, kind: str) -> list[Any] | None:
-        known = dict.fromkeys(name for content in contents if content for name in content)
+    def labels(contents: list[dict[Any, Any]], names: Names, kind: str) -> list[Any] | None:
+        known = dict.fromkeys(name for content in contents for name in content)
         # None for nodes or edges without the attribute.
         return _named(known, lambda name: [each.get(name) for each in contents], len(contents), names, kind, where)
 
     return OneGraph(
         len(place),
-        as_edges(np.stack([source, target], axis=1)[kept], where),
-        labels(of_nodes, node_names, "node"),
-        labels(of_edges, edge_names, "edge"),
-        directed,
+        as_edges([(place[source], place[target]) for source, target, _ in listed], where),
+        labels([content for _, content in graph.nodes(data=True)], node_names, "node"),
+        labels([content for _, _, content in listed], edge_names, "edge"),
+        bool(graph.is_directed()),
     )
 
 
@@ -206,29 +195,26 @@ def _from_mapping(value: Mapping[str, Any], where: str, node_names: Names, edge_
     unknown = [name for name in value if name not in ("nodes", "edges", "node_labels", "edge_labels", "directed")]
     if unknown:
         raise InputError(f"a graph has no {unknown[0]!r}", where=where, fix="See the page on generation.")
-    value = {name: on_host(part, f"{where}, {name}") for name, part in value.items()}
     directed = value.get("directed", False)
+    count: Any = value.get("nodes")
     if not isinstance(directed, bool | np.bool_):
         raise InputError(f"directed is {directed!r:.40}", where=where, fix="Write true or false.")
-    listed, count, labels = value["edges"], value.get("nodes"), value.get("node_labels")
-    if count is None and isinstance(labels, list | tuple | np.ndarray):
-        count = len(labels)
     if not _is_whole(count):
         fix = "It is the number of nodes; labels are in node_labels."
         raise InputError(f"nodes is {count!r:.40}", where=where, fix=fix)
-    assert count is not None
-    edges = _within(int(count), as_edges(listed, where), where)
-    chosen: list[Any] = []
-    for kind, names, rows in (("node", node_names, int(count)), ("edge", edge_names, len(edges))):
-        own = value.get(f"{kind}_labels")
-        if own is not None and (not isinstance(own, list | tuple | np.ndarray) or len(own) != rows):
-            size = len(own) if isinstance(own, list | tuple | np.ndarray) else 1
+    edges = _within(int(count), as_edges(value["edges"], where), where)
+
+    def labels(kind: str, names: Names, rows: int) -> list[Any] | None:
+        own = on_host(value.get(f"{kind}_labels"), where)
+        if own is None or names is not None or not rows:
+            return _named((), list, rows, names, kind, where)
+        size = len(own) if isinstance(own, list | tuple | np.ndarray) else 1
+        if size != rows or isinstance(own, str):
             raise InputError(f"{size} {kind}_labels for {rows} {kind}s", where=where)
-        if names and rows:
-            fix = f"Its labels are {kind}_labels, which need no name. Ignore them with {kind}_labels=[]."
-            raise InputError(f"no {kind} has the attribute {names[0]!r}", where=where, fix=fix)
-        chosen.append(list(own) if own is not None and names != () and rows else None)
-    return OneGraph(int(count), edges, chosen[0], chosen[1], directed=bool(directed))
+        return list(own)
+
+    of_nodes, of_edges = labels("node", node_names, int(count)), labels("edge", edge_names, len(edges))
+    return OneGraph(int(count), edges, of_nodes, of_edges, directed=bool(directed))
 
 
 def _is_whole(value: Any) -> bool:
