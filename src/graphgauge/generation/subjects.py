@@ -87,12 +87,7 @@ _ASKED = {
     "grade_conditioning": ("generate", "validate", "predict"),
 }
 # What answers for an error in a column.
-_BLAMED = {
-    "generated": "generate",
-    "reconstructed": "reconstruct",
-    "latents": "encode",
-    "statistics": "statistics",
-    "valid": "validate",
+_BLAMED = {column.rpartition(".")[2]: method for method, columns in _FILLED.items() for column in columns} | {
     "predicted": "predict",
     "labels": "conditions",
     "channels": "channels",
