@@ -120,7 +120,7 @@ def compare_samples(
         raise OptionError(f"{protocol} compares graphs, and samples are not", fix="Leave it out.").about("protocol")
     common, rivals = _rivals(sides, chosen)
     measured = [
-        ((first, second), each)
+        replace(each, names=(first, second))
         for first, second in combinations(rivals, 2)
         for each in _measures(common, rivals[first], rivals[second], convention, chosen)
         if each.metric in wanted
@@ -128,15 +128,13 @@ def compare_samples(
     if not measured:
         asked = "" if metrics is None else f", or {', '.join(wanted)} cannot be computed from them"
         raise InputError(f"fewer than {FEWEST_COMPARED} valid samples of each generator, or real ones{asked}")
-    corrected = holm([each.p_value for _, each in measured])
-    tested = [(pair, each, float(p)) for (pair, each), p in zip(measured, corrected, strict=True)]
-    counts = {name: int(each.generated.kept.sum()) for name, each in sides.items() if each.generated is not None}
+    corrected = holm([each.p_value for each in measured])
+    tested = [replace(each, p_holm=float(p)) for each, p in zip(measured, corrected, strict=True)]
+    counts = {name: int(each.samples.kept.sum()) for name, each in rivals.items()}
     invalid = {name: why for name, each in sides.items() if (why := _copies(each, seed)) is not None}
-    keys = [key for key in COMPARED if any(each.metric == key for _, each, _ in tested)]
-    return tuple(
-        _comparison(key, [one for one in tested if one[1].metric == key], counts, invalid, level, len(keys))
-        for key in keys
-    )
+    by_key = [[each for each in tested if each.metric == key] for key in COMPARED]
+    compared = [some for some in by_key if some]
+    return tuple(_comparison(some, counts, invalid, level, len(compared)) for some in compared)
 
 
 def _wanted(metrics: Sequence[str] | str | None) -> list[str]:
@@ -234,13 +232,15 @@ def _described(first: Sides, made: Sequence[Samples], draws: Draws) -> Described
 
 @dataclass(frozen=True)
 class _Measured:
-    """A metric of two generators, and its difference in draws."""
+    """A metric of two generators, and its difference in draws; `p_holm` is corrected for all metrics and pairs."""
 
     metric: str
     values: tuple[float, float]
     p_value: float
     drawn: Floats
     effect: float = np.nan
+    names: tuple[str, str] = ("", "")
+    p_holm: float = np.nan
 
     @property
     def difference(self) -> float:
@@ -371,35 +371,30 @@ def _p_value(differences: Floats) -> float:
 
 
 def _comparison(
-    key: str,
-    tested: Sequence[tuple[tuple[str, str], _Measured, float]],
-    counts: Mapping[str, int],
-    invalid: Mapping[str, str],
-    level: float,
-    metrics: int,
+    tested: Sequence[_Measured], counts: Mapping[str, int], invalid: Mapping[str, str], level: float, metrics: int
 ) -> Comparison:
     """One metric over all pairs, the generator with the best value first."""
-    lower = find(key, FAMILY)[0].direction == "lower"
+    lower = find(tested[0].metric, FAMILY)[0].direction == "lower"
     values: dict[str, float] = {}
-    for names, each, _ in tested:
-        values = dict(zip(names, each.values, strict=True)) | values
+    for each in tested:
+        values = dict(zip(each.names, each.values, strict=True)) | values
     order = sorted(values, key=lambda name: (values[name] if lower else -values[name], name))
     invalid = {name: why for name, why in invalid.items() if name in values}
     pairs = []
-    for names, each, p_holm in tested:
-        sign = 1 if order.index(names[0]) < order.index(names[1]) else -1  # the better one first
+    for each in tested:
+        sign = 1 if order.index(each.names[0]) < order.index(each.names[1]) else -1  # the better one first
         outside, difference = tail(level), sign * each.difference
         ends = np.quantile(each.drawn - each.drawn.mean() + each.difference, [outside, 1 - outside])
         low, high = (float(end) for end in np.sort(sign * ends))
-        verdict: Verdict = "invalid" if invalid.keys() & set(names) else "none"
-        if verdict == "none" and p_holm <= 1 - level and difference != 0:
+        verdict: Verdict = "invalid" if invalid.keys() & set(each.names) else "none"
+        if verdict == "none" and each.p_holm <= 1 - level and difference != 0:
             verdict = "first" if (difference < 0) == lower else "second"
         pair = Pair(
-            names=names if sign > 0 else (names[1], names[0]),
+            names=each.names if sign > 0 else (each.names[1], each.names[0]),
             difference=difference,
             interval=Interval(low, high, level, "percentile bootstrap", "samples"),
             p_value=each.p_value,
-            p_holm=p_holm,
+            p_holm=each.p_holm,
             effect=abs(each.effect) if verdict == "first" else sign * each.effect,
             test="permutations and bootstrap" if lower else "permutations",
             lowest_p=1 / (len(each.drawn) + 1),
@@ -409,7 +404,7 @@ def _comparison(
         )
         pairs.append(pair)
     return Comparison(
-        metric=key,
+        metric=tested[0].metric,
         better="lower" if lower else "higher",
         confidence=level,
         design=Design(unit="sample", units=(min(counts.values()), max(counts.values())), paired=False),
