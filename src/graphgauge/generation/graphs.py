@@ -14,7 +14,7 @@ from graphgauge.core.arrays import on_host
 from graphgauge.core.disk import read_json
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.types import AnyArray, Ints
+from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.generation.distances import Words
 from graphgauge.generation.graph_objects import (
     OneGraph,
@@ -214,6 +214,11 @@ class Graphs:
         """The arrays that `from_arrays` takes, by name."""
         known = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: np.asarray(own) for name, own in known.items() if own is not None}
+
+    @property
+    def valid(self) -> Mask:
+        """Which can be samples at all: those with nodes (n,)."""
+        return np.asarray(self.nodes > 0)
 
     @cached_property
     def starts(self) -> Ints:

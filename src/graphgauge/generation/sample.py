@@ -150,7 +150,7 @@ class Sides:
         made, real = self.generated, self.real
         if real is None or made is None or real.valid is not None or made.items is None:
             return True
-        return bool(np.array_equal(made.kept, _whole(made.items)))
+        return bool(np.array_equal(made.kept, getattr(made.items, "valid", np.ones(len(made), bool))))
 
     @property
     def copied(self) -> Mask | None:
@@ -358,25 +358,19 @@ def _with_shapes(sides: dict[str, Samples]) -> dict[str, Samples]:
     return sides | {name: replace(sides[name], items=none) for name in shapeless}
 
 
-def _whole(items: Any) -> Mask:
-    """Which items can be samples at all: graphs with nodes, molecules that can be read, all bits."""
-    if isinstance(items, Graphs):
-        return np.asarray(items.nodes > 0)
-    return items.valid if isinstance(items, Molecules) else np.ones(len(items), bool)
-
-
 def _without_empty(sides: dict[str, Samples]) -> tuple[dict[str, Samples], list[str]]:
     """Graphs without nodes and molecules that cannot be read: generated ones are not valid, others are dropped."""
     notes, kept = [], dict(sides)
     for name, side in sides.items():
-        kind = kind_of(side.items)
-        right = _whole(side.items) if kind in _CONTAINERS else np.ones(1, bool)
-        if name == "generated" and (kind == "molecules" or not right.all()):
-            kept[name] = replace(side, valid=side.kept & right)
-        elif not right.all():
-            what = "graphs have no nodes" if kind == "graphs" else "molecules cannot be read"
-            notes.append(f"{int((~right).sum())} of {len(right)} {name} {what} and are left out")
-            kept[name] = side.take(right)
+        if not isinstance(side.items, Graphs | Molecules):
+            continue
+        valid, is_graphs = side.items.valid, isinstance(side.items, Graphs)
+        if name == "generated" and not (is_graphs and valid.all()):
+            kept[name] = replace(side, valid=side.kept & valid)
+        elif not valid.all():
+            what = "graphs have no nodes" if is_graphs else "molecules cannot be read"
+            notes.append(f"{int((~valid).sum())} of {len(valid)} {name} {what} and are left out")
+            kept[name] = side.take(valid)
     return kept, notes
 
 

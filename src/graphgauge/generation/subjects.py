@@ -16,7 +16,7 @@ classifier has `predict(samples)`, the code of the condition of each. Methods ge
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -262,8 +262,8 @@ class _Collection:
             generated = self._described("generated", self._generated(), offered - {"reconstruct"})
         classifier = None
         if "predict" in offered and self._judge is not None and generated is not None:
-            generated = replace(generated, predicted=self._predicted(generated.items))
-            classifier = self._judged()
+            generated = replace(generated, predicted=self._predicted(self._judge, generated.items))
+            classifier = self._judged(self._judge)
         try:
             return Sides.from_samples(
                 real,
@@ -304,9 +304,11 @@ class _Collection:
             columns["statistics"] = self._subject.call("statistics", items)
             self._progress(f"{name} statistics", len(items), len(items))
         if "encode" in asked:
-            columns["latents"] = self._batched("encode", name, items, codes, empty=np.empty((0, 1)))
+            empty = np.empty((0, 1))
+            columns["latents"] = self._batched(self._subject, "encode", f"encode {name}", items, codes, empty=empty)
         if "reconstruct" in asked and isinstance(items, np.ndarray):
-            columns["reconstructed"] = self._batched("reconstruct", name, items, codes, empty=items)
+            step = f"reconstruct {name}"
+            columns["reconstructed"] = self._batched(self._subject, "reconstruct", step, items, codes, empty=items)
         return replace(side, **columns)
 
     def _trained(self, asked: set[str]) -> Samples | None:
@@ -361,12 +363,10 @@ class _Collection:
 
     # ---- the classifier
 
-    def _predicted(self, items: Any) -> AnyArray:
-        assert self._judge is not None
-        answers = [self._judge.numbers("predict", part) for (part,) in self._batches("classify", items)]
-        return np.asarray(_joined(answers, self._judge.place("predict")) if answers else np.empty(0, np.int64))
+    def _predicted(self, judge: _Asked, items: Any) -> AnyArray:
+        return self._batched(judge, "predict", "classify", items, empty=np.empty(0, np.int64))
 
-    def _judged(self) -> Samples | None:
+    def _judged(self, judge: _Asked) -> Samples | None:
         """The classifier's answers to real samples that it was not trained on."""
         own = _samples(self._case.classifier_data)
         side = self._data if own is None else own
@@ -376,20 +376,16 @@ class _Collection:
             marked = Sides.from_samples(side.items, train=self._train.items).real
             if marked is not None and len(marked) == len(side):
                 side = side.take(~marked.in_training)
-        return Samples(conditions=self._codes("classifier_data", side), predicted=self._predicted(side.items))
+        return Samples(conditions=self._codes("classifier_data", side), predicted=self._predicted(judge, side.items))
 
-    # ---- batches
-
-    def _batched(self, method: str, name: str, *columns: Any, empty: AnyArray) -> Any:
-        parts = [self._subject.numbers(method, *batch) for batch in self._batches(f"{method} {name}", *columns)]
-        return _joined(parts, self._subject.place(method)) if parts else empty
-
-    def _batches(self, step: str, *columns: Any) -> Iterator[tuple[Any, ...]]:
-        rows = len(columns[0])
+    def _batched(self, asked: _Asked, method: str, step: str, *columns: Any, empty: AnyArray) -> AnyArray:
+        """The numbers that a method answers to the rows of these columns, which it gets in batches."""
+        parts, rows = [], len(columns[0])
         for start in range(0, rows, BATCH):
             places = np.arange(start, min(start + BATCH, rows))
-            yield tuple(rows_of(column, places) for column in columns)
+            parts.append(asked.numbers(method, *(rows_of(column, places) for column in columns)))
             self._progress(step, int(places[-1]) + 1, rows)
+        return np.asarray(_joined(parts, asked.place(method)) if parts else empty)
 
 
 def _samples(value: Any) -> Samples | None:
