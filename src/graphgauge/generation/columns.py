@@ -270,9 +270,9 @@ class Conditions:
 
 def _labels(values: Any, name: str, rows: int | None = None) -> AnyArray:
     """Text or whole numbers, which may come as floats, one per sample."""
-    array = as_array(values, name)
+    array = as_array(values, name) if hasattr(values, "dtype") else as_labels(values, name)
     whole = array.dtype.kind == "u" or (array.dtype.kind == "f" and bool((array == np.rint(array)).all()))
-    labels = as_labels(array.astype(np.int64) if whole else values, name)
+    labels = as_labels(array.astype(np.int64) if whole else array, name)
     if rows is not None and len(labels) != rows:
         raise InputError(f"{len(labels)} conditions for {rows} samples", where=name)
     return labels
