@@ -165,7 +165,7 @@ def test_an_error_that_is_a_paragraph_already_stays_as_it_is():
         ("statistics", [1, 2], "Mine.statistics: expected {name: values}, found list"),
         ("statistics", {"size": [1, 2]}, "Mine.statistics: expected shape"),
         ("predict", ["6A"] * 20, "Mine.predict: expected numbers"),
-        ("predict", np.full(20, 7), "Mine.predict: some answers are not among the codes 0 … 3"),
+        ("predict", np.full(20, 7), "Mine.predict: unknown conditions 7. Known: .*, or codes 0 … 3"),
         ("conditions", 4, "Mine.conditions: expected a list of names, found 4"),
         ("conditions", ["6A"] * 4, "Mine.conditions: names of conditions must be given and must differ"),
         ("channels", 3, "Mine.channels: expected a list of names, found 3"),
@@ -200,7 +200,7 @@ def test_answers_of_one_shape_for_all():
         generation.collect(Ragged(), num_samples=5)
     with pytest.raises(InputError, match=r"Mixed.generate: samples of several kinds"):
         generation.collect(Mixed(), num_samples=5)
-    with pytest.raises(InputError, match=r"Unsteady.encode: vectors of shapes \(240, 2\), \(240, 3\) and"):
+    with pytest.raises(InputError, match=r"Unsteady.encode: answers of shapes \(2,\) and \(3,\)"):
         generation.collect(Unsteady(), data=data(), sections=["latent_space"])
 
 
@@ -348,14 +348,14 @@ def test_a_tensor_over_a_sample_warns_of_nothing_and_reaches_no_data():
 
 
 @pytest.mark.parametrize(
-    ("change", "raised"),
+    "change",
     [
-        (lambda graph: graph.add_edge(0, 3), "NetworkXError"),
-        (lambda graph: graph.remove_node(0), "NetworkXError"),
-        (lambda graph: graph.graph["place"].clear(), None),
+        lambda graph: graph.add_edge(0, 3),
+        lambda graph: graph.remove_node(0),
+        lambda graph: graph.graph["place"].clear(),
     ],
 )
-def test_graphs_are_handed_over_as_copies(change, raised):
+def test_graphs_are_handed_over_as_copies(change):
     networkx = pytest.importorskip("networkx")
 
     def some():
@@ -371,11 +371,7 @@ def test_graphs_are_handed_over_as_copies(change, raised):
             return {"size": np.arange(len(samples))}
 
     graphs, kept = some(), some()
-    if raised is None:
-        generation.collect(Changing(), data=graphs)
-    else:
-        with pytest.raises(InputError, match=rf"Changing\.statistics: raised {raised}"):
-            generation.collect(Changing(), data=graphs)
+    generation.collect(Changing(), data=graphs)
     for graph, before in zip(graphs, kept, strict=True):
         assert graph.graph == before.graph
         assert graph.adj == before.adj

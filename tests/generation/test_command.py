@@ -164,8 +164,8 @@ def test_files_are_handed_to_the_factory() -> None:
     assert any("cpu: True" in each.message for each in found.findings)
     assert {"checkpoint", "classifier_checkpoint"} <= {each["name"] for each in found.receipt["inputs"]}
     assert "overall_exact_accuracy" in found
-    wrong = refused(2, "model", subject="tests.generation.toy:case", checkpoint="vae.pth")
-    assert wrong.startswith("the factory takes no checkpoint")
+    wrong = refused(3, "model", subject="tests.generation.toy:case", checkpoint="vae.pth")
+    assert wrong.startswith("case: raised TypeError: case() got an unexpected keyword argument 'checkpoint'")
 
 
 LEAVING = """

@@ -180,9 +180,9 @@ BITS = np.random.default_rng(0).random((20, 6)) < 0.5
         ([BITS, BITS], "expected {name: samples}, found list"),
         ({"a": BITS, "b": dense(12, 0.3, 1)}, "graphs"),
         ({"a": BITS, "b": {"c": np.arange(20.0)}}, "the rows of a table are not samples"),
-        ({"a": BITS, "b": BITS.reshape(20, 2, 3)[:, :1]}, "cannot be equal"),
-        ({"a": columns(c=np.arange(20.0)), "b": columns(d=np.arange(20.0))}, "other statistics than a"),
-        ({"a": Samples(BITS, valid=np.ones(20)), "b": BITS}, "valid of a or of b are missing"),
+        ({"a": BITS, "b": BITS.reshape(20, 2, 3)[:, :1]}, "shapes of samples differ"),
+        ({"a": columns(c=np.arange(20.0)), "b": columns(d=np.arange(20.0))}, "statistics differ: c of a and d of b"),
+        ({"a": Samples(BITS, valid=np.ones(20)), "b": BITS}, "valid of b are missing"),
     ],
 )
 def test_generators_that_cannot_be_compared(generated: Any, message: str) -> None:

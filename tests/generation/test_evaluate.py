@@ -454,7 +454,7 @@ def test_graphs_as_samples():
     other = evaluated(real=paths, generated=stars, **QUICK)
     assert other["degree_mmd"].value > found["degree_mmd"].value
     assert other["spectral_mmd"].value > found["spectral_mmd"].value
-    with pytest.raises(InputError, match="real has graphs and generated has bits"):
+    with pytest.raises(InputError, match="samples differ: graphs of real and bits of generated"):
         evaluated(real=paths, generated=np.zeros((12, 3)))
 
 
@@ -475,7 +475,9 @@ def test_options_that_make_no_sense(table):
         evaluated(labels=NAMES)
     with pytest.raises(OptionError, match="threshold must be between 0 and 1"):
         evaluated(real=table.real.items, real_reconstructed=table.real.items, threshold=2.0)
-    for options in ({"labels": NAMES}, {"ordered": True}, {"empty": "nan"}, {"threshold": 0.4}):
+    with pytest.raises(InputError, match=r"real: conditions are missing.*Samples\(items, conditions="):
+        evaluated(real=table.real.items, labels=NAMES)
+    for options in ({"ordered": True}, {"empty": "nan"}, {"threshold": 0.4}):
         with pytest.raises(OptionError, match=rf"^{next(iter(options))} needs "):
             evaluated(real=table.real.items, **options)
 

@@ -87,7 +87,7 @@ def test_matrices_are_the_same_graphs(kind: str) -> None:
     same(Graphs.from_adjacency(MATRICES[kind](matrices)), Graphs.from_objects(some()))
 
 
-def test_padding_is_no_node_if_that_is_said_and_counted_otherwise() -> None:
+def test_padding_is_no_node_if_that_is_said_and_nodes_otherwise() -> None:
     matrices = [nx.to_numpy_array(graph) for graph in some()]
     stack = np.stack([np.pad(matrix, (0, 9 - len(matrix))) for matrix in matrices])
     same(Graphs.from_adjacency(stack, padded=True), Graphs.from_objects(some()))
@@ -97,8 +97,6 @@ def test_padding_is_no_node_if_that_is_said_and_counted_otherwise() -> None:
         Graphs.from_adjacency(torch.tensor(stack)),
     ):
         assert read.nodes.tolist() == [9] * 12
-        assert read.trailing == 12
-    assert Graphs.from_adjacency(matrices).trailing == 0  # of several sizes, and not padded
 
 
 def test_types_of_nodes_and_edges_are_labels() -> None:
@@ -240,9 +238,8 @@ def test_attributes_need_a_word_about_them(graph: Any, kind: str, names: str) ->
     assert f"{kind}_labels=[]" in text
     named = Graphs.from_objects([graph], **{f"{kind}_labels": [names]})
     assert getattr(named, f"{kind}_labels") is not None
-    assert getattr(named, f"{kind}_names") == (names,)
     bare = Graphs.from_objects([graph], **{f"{kind}_labels": []})
-    assert getattr(bare, f"{kind}_labels") is getattr(bare, f"{kind}_names") is None
+    assert getattr(bare, f"{kind}_labels") is None
 
 
 def test_labels_tell_graphs_apart() -> None:
@@ -279,9 +276,8 @@ def test_labels_of_json_need_no_name() -> None:
     named = Graphs.from_objects([path("COC")], node_labels=["atom"])
     unnamed = Graphs.from_objects([mapping("COC"), mapping("CCO")])
     assert ids(named, unnamed) == [[0], [0, 1]]
-    assert unnamed.node_names is None
     assert ids(Graphs.from_objects([mapping("COC"), mapping("CCO")], node_labels=[])) == [[0, 0]]
-    with pytest.raises(InputError, match=r"no node has the attribute 'atom'.*need no name"):
+    with pytest.raises(InputError, match=r"no node has the attribute 'atom'. Attributes: none.*node_labels=\[\]"):
         Graphs.from_objects([mapping("COC")], node_labels=["atom"])
 
 
@@ -299,7 +295,6 @@ def test_attributes_that_are_named_must_exist() -> None:
     [
         ([nx.path_graph(3)], [nx.DiGraph([(0, 1), (1, 2)])], "directed and others are not.*to_undirected"),
         ([path("COC")], [(3, [(0, 1), (1, 2)])], "some graphs have labelled nodes and others do not"),
-        ([path("COC")], [path("COC", "element")], "nodes are labelled by atom and by element"),
     ],
 )
 def test_graphs_that_cannot_be_compared_are_refused(first: Any, second: Any, message: str) -> None:
@@ -339,11 +334,14 @@ def test_taking_joining_and_arrays() -> None:
     same(Graphs.from_arrays(named.arrays()), named)
 
 
-def test_a_table_says_what_the_graphs_are() -> None:
+def test_attributes_of_other_names_with_the_same_values_are_the_same_labels() -> None:
+    one = Graphs.from_objects([path("COC")], node_labels=["atom"])
+    assert ids(one, Graphs.from_objects([path("COC", "element")], node_labels=["element"])) == [[0], [0]]
+
+
+def test_graphs_say_what_they_are() -> None:
     graphs = Graphs.from_objects([path("COC"), path("COO")], node_labels=["atom"])
-    assert "2 undirected graphs, nodes labelled by atom" in repr(graphs)
-    assert "<table" in graphs._repr_html_()
-    assert "0" in repr(Graphs.from_objects([]))
+    assert repr(graphs) == "Graphs: 2 undirected, 6 nodes, 4 edges"
 
 
 def test_which_lists_are_graphs_without_a_word() -> None:

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from graphgauge.core.errors import InputError
 from graphgauge.core.types import Mask
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.identity import codes, nearest, unique_at
@@ -60,13 +59,6 @@ def test_ids_of_boards_against_numpy() -> None:
     assert len(np.unique(codes(bits).ids[0])) == len(np.unique(bits.reshape(500, BOARD), axis=0))
     assert ids(np.zeros((4, 0), np.bool_)) == [[0] * 4]
     assert ids(np.array([[1, 0], [0, 0]], bool), np.array([[0, 0]], bool)) == [[0, 1], [1]]
-
-
-def test_sides_of_other_kinds_are_no_samples_of_one_space() -> None:
-    with pytest.raises(InputError, match=r"shape \(3,\) and \(4,\)"):
-        codes(np.zeros((1, 3), bool), np.zeros((1, 4), bool))
-    with pytest.raises(InputError, match="arrays and graphs cannot be equal"):
-        codes(np.zeros((1, 3), bool), Graphs.from_objects([(1, [])]))
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=7))

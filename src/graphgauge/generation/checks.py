@@ -192,10 +192,8 @@ def hidden_retries(attempts: Attempts, drawn: Any) -> Evidence | None:
     given, valid = len(attempts.codes), len(attempts.valid)
     if not given:
         return None
-    if numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all() or (numbers < 0).any():
-        raise InputError("expected the number of attempts, one number or several", where="drawn")
     asked = float(numbers.sum())
-    if asked < given:
+    if not given <= asked < np.inf:
         raise InputError(f"{asked:g} attempts cannot have given {given} samples", where="drawn")
     rate, true = valid / given, valid / asked
     return {"rate": rate, "given": given, "drawn": int(asked), "true": true} if rate - true >= _HIDDEN else None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_labels, as_numeric, is_tensor, on_host, refuse_nan, require_shape
+from graphgauge.core.arrays import as_array, as_labels, as_numeric, on_host, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.generation.graphs import rows_of
@@ -16,14 +16,12 @@ from graphgauge.generation.graphs import rows_of
 # The only condition of samples without conditions.
 UNCONDITIONAL = "all"
 # Up to this size squares and their sums are finite.
-LARGEST = 1e140
+_LARGEST = 1e140
 # Names that a statistic cannot have: those of other axes, and of the columns of tables.
 _AXES = {"condition", "channel", "dimension", "recognised_by", "per_grade_centroids"}
 _SHOWN = {"n", "real_n", "wasserstein", "scaled", "null_mean", "null_95"}
-TAKEN = _AXES | _SHOWN | {f"{side}_{part}" for side in ("real", "generated") for part in ("mean", "std")}
+_TAKEN = _AXES | _SHOWN | {f"{side}_{part}" for side in ("real", "generated") for part in ("mean", "std")}
 _DROP = "Repair the model, or drop these samples from all columns of their side."
-_SHAPE = "The first axis is that of the samples."
-_ORDER = "List them in order with labels=, or number them."
 
 # ---- the samples of one side
 
@@ -58,20 +56,21 @@ class Samples:
     in_training: Any = field(default=None, kw_only=True, repr=False)
 
     def __len__(self) -> int:
-        return next((_length(value) for value in self.columns().values()), 0)
+        first = next(iter(self.columns().values()), ())
+        if hasattr(first, "columns") or isinstance(first, Mapping):
+            first = next((first[name] for name in getattr(first, "columns", first)), ())
+        return len(first)
 
     def columns(self) -> dict[str, Any]:
-        """The columns that are there, by name; statistics as `statistics.NAME`.
+        """The columns that are there, by name.
 
         Returns
         -------
         dict
             One entry per column.
         """
-        own = {each.name: getattr(self, each.name) for each in fields(self)}
-        statistics = own.pop("statistics")
-        own |= {"statistics": statistics} if statistics is not None else {}
-        return {name: value for name, value in own.items() if value is not None}
+        every = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in every.items() if value is not None}
 
     def take(self, rows: Any) -> Samples:
         """Some of the samples, with all that is known of them.
@@ -86,26 +85,12 @@ class Samples:
         Samples
             The same columns with fewer rows.
         """
-        return Samples(**{name: _taken(value, rows) for name, value in self.columns().items()})
+        return Samples(**{name: rows_of(value, rows) for name, value in self.columns().items()})
 
     @property
     def kept(self) -> Mask:
         """Which samples are valid; all if that is not known."""
         return np.ones(len(self), bool) if self.valid is None else self.valid
-
-
-def _length(value: Any) -> int:
-    if hasattr(value, "columns") or isinstance(value, Mapping):
-        return next((len(value[name]) for name in getattr(value, "columns", value)), 0)
-    return len(value)
-
-
-def _taken(value: Any, rows: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _taken(column, rows) for name, column in value.items()}
-    if isinstance(value, list | tuple):
-        return [value[place] for place in np.arange(len(value))[np.asarray(rows)]]
-    return rows_of(value, rows)
 
 
 # ---- samples of bits
@@ -114,23 +99,16 @@ def _taken(value: Any, rows: Any) -> Any:
 def as_bits(value: Any, name: str) -> Mask:
     """Samples (n, *shape) of 0 and 1, in any numeric dtype."""
     array = as_numeric(value, name)
-    if array.ndim < 2 and array.size:
-        raise InputError(f"expected samples of shape (n, …), found {array.shape}", where=name, fix=_SHAPE)
-    if len(array) and not array.size:
-        raise InputError(f"samples of shape {array.shape[1:]} have no cells", where=name)
-    if array.dtype == bool:
-        return array
+    if (array.ndim < 2 and array.size) or (len(array) and not array.size):
+        fix = "The first axis is that of the samples."
+        raise InputError(f"expected samples of shape (n, …), found {array.shape}", where=name, fix=fix)
     refuse_nan(array, name, fix=_DROP)
     wrong = (array != 0) & (array != 1)
     if wrong.any():
-        index = tuple(int(place) for place in np.argwhere(wrong)[0])
-        raise InputError(
-            f"samples are bits, but {np.count_nonzero(wrong)} of {array.size} values are neither 0 nor 1, the first "
-            f"({array[index]:g}) at index {index}",
-            where=name,
-            fix="Threshold probabilities first: samples > 0.5.",
-        )
-    return np.asarray(array.astype(bool))
+        what = f"samples are bits, but {np.count_nonzero(wrong)} of {array.size} values are neither 0 nor 1, such as "
+        fix = "Threshold probabilities first: samples > 0.5."
+        raise InputError(f"{what}{array[wrong][0]:g}", where=name, fix=fix)
+    return array.astype(bool, copy=False)
 
 
 def may_be_adjacency(array: AnyArray) -> bool:
@@ -147,80 +125,55 @@ def thresholded(value: Any, threshold: float, name: str) -> Mask:
         return as_bits(array, name)
     refuse_nan(array, name, fix="Fix the model.")
     if ((array < 0) | (array > 1)).any():
-        raise InputError(
-            f"expected probabilities, found values from {array.min():g} to {array.max():g}",
-            where=name,
-            fix="Return sigmoid(logits), or bits.",
-        )
+        what = f"expected probabilities, found values from {array.min():g} to {array.max():g}"
+        raise InputError(what, where=name, fix="Return sigmoid(logits), or bits.")
     return np.asarray(array > threshold)
 
 
 # ---- numbers
 
 
-def as_vectors(value: Any, name: str, rows: int | None) -> Floats:
+def as_vectors(value: Any, name: str, rows: int) -> Floats:
     """Encodings (n, d): finite numbers, as float64."""
     array = as_numeric(value, name)
     require_shape(array, (rows, None), name, "Give one vector per sample.")
     return _finite(array, name)
 
 
-def as_variances(value: Any, name: str, latents: Floats) -> Floats:
-    """Variances of the same shape as the latent vectors, greater than 0."""
-    variances = as_vectors(value, name, len(latents))
-    if variances.shape != latents.shape:
-        raise InputError(f"shape {variances.shape}, latent vectors have {latents.shape}", where=name)
+def as_variances(value: Any, name: str, rows: int) -> Floats:
+    """Variances (n, d) of latent vectors, greater than 0."""
+    variances = as_vectors(value, name, rows)
     if (variances <= 0).any():
         fix = "Pass exp(log-variance), which is greater than 0."
         raise InputError(f"variances of {variances.min():g} and more", where=name, fix=fix)
     return variances
 
 
-def as_statistics(value: Any, name: str, rows: int | None) -> dict[str, AnyArray]:
+def as_statistics(value: Any, name: str, rows: int) -> dict[str, AnyArray]:
     """Named columns (n,), of a mapping or of a data frame: finite numbers, or text for categories."""
     if hasattr(value, "columns") and not isinstance(value, Mapping):
         value = {key: value[key] for key in value.columns}
     if not isinstance(value, Mapping):
         raise InputError(f"expected {{name: values}}, found {type(value).__name__}", where=name)
-    texts = [str(key) for key in value]
-    taken = sorted(TAKEN.intersection(texts))
+    taken = sorted(_TAKEN.intersection(map(str, value)))
     if taken:
         raise InputError(f"a statistic cannot be called {' or '.join(taken)}", where=name, fix="Choose another name.")
-    repeated = next((text for text in texts if texts.count(text) > 1), None)
-    if repeated is not None:
-        raise InputError(f"two columns are called {repeated!r}", where=name, fix="Choose different names.")
     return {str(key): _statistic(values, f"{name}[{key!r}]", rows) for key, values in value.items()}
 
 
-def _statistic(values: Any, where: str, rows: int | None) -> AnyArray:
+def _statistic(values: Any, where: str, rows: int) -> AnyArray:
     categories = _categories(values)
-    if categories is not None:
-        require_shape(categories, (rows,), where, "Give one category per sample.")
-        return categories
-    array = as_numeric(values, where)
-    require_shape(array, (rows,), where, "Give one number per sample.")
-    large = array[np.abs(array.astype(float)) > 2**53].tolist() if array.dtype.kind in "iu" else []
-    inexact = [value for value in large if int(float(value)) != value]
-    if inexact:
-        raise InputError(
-            f"{len(inexact)} of {array.size} whole numbers are too large to be compared exactly, the first is "
-            f"{inexact[0]}",
-            where=where,
-            fix="Subtract a constant on all sides, leave them out, or pass text if they are names.",
-        )
-    return _finite(array, where)
+    array = as_numeric(values, where) if categories is None else categories
+    require_shape(array, (rows,), where, "Give one value per sample.")
+    return _finite(array, where) if categories is None else array
 
 
 def _categories(values: Any) -> AnyArray | None:
     """A column of text, or of a data frame's categories, as text, missing entries as ""; None for numbers."""
-    if is_tensor(values):
-        return None
     declared = str(getattr(values, "dtype", "")) == "category"
     array = np.asarray(on_host(values, "values"))
-    if array.dtype.kind == "U" and not declared:
-        return array
-    items = array.ravel().tolist() if declared or array.dtype.kind in "OST" else ()
-    if not declared and not any(isinstance(value, str) for value in items):
+    items = array.ravel().tolist() if declared or array.dtype.kind in "OSTU" else []
+    if not declared and array.dtype.kind != "U" and not any(isinstance(value, str) for value in items):
         return None
     return np.array(["" if _is_missing(value) else str(value) for value in items], str).reshape(array.shape)
 
@@ -233,25 +186,22 @@ def _is_missing(value: Any) -> bool:
 def _finite(array: AnyArray, name: str) -> Floats:
     refuse_nan(array, name, fix=_DROP)
     values = np.ascontiguousarray(array, dtype=np.float64) + 0.0  # −0 and 0 are equal
-    if np.isinf(values).any():
-        index = tuple(int(place) for place in np.argwhere(np.isinf(values))[0])
-        raise InputError(f"infinite values, the first at index {index}", where=name)
-    if np.abs(values).max(initial=0) > LARGEST:
-        raise InputError(f"values of up to {np.abs(values).max():.1g} cannot be squared", where=name, fix="Scale them.")
+    wild = np.argwhere(np.abs(values) > _LARGEST)
+    if len(wild):
+        what = f"infinite values, or such that cannot be squared, the first at index {tuple(wild[0].tolist())}"
+        raise InputError(what, where=name, fix="Scale them.")
     return values
 
 
 # ---- validity
 
 
-def as_validity(value: Any, name: str, rows: int | None) -> Mask:
+def as_validity(value: Any, name: str, rows: int) -> Mask:
     """Whether each sample is valid; None counts as not valid."""
-    value = on_host(value, name)
-    objects = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object)
-    answers = np.array(value, dtype=object) if objects else as_numeric(value, name)
+    answers = as_array(value, name)
     require_shape(answers, (rows,), name, "Give one answer per sample.")
-    known = [False if answer is None else answer for answer in answers]
-    if not all(isinstance(answer, bool | np.bool_ | int | float | np.number) and answer in (0, 1) for answer in known):
+    known = [False if answer is None else answer for answer in answers.tolist()]
+    if not all(isinstance(answer, bool | int | float) and answer in (0, 1) for answer in known):
         raise InputError("expected True, False or None for each sample", where=name)
     return np.array(known, dtype=bool)
 
@@ -261,9 +211,9 @@ def as_validity(value: Any, name: str, rows: int | None) -> Mask:
 
 def as_names(value: Any, name: str) -> tuple[str, ...]:
     """Names of conditions or channels."""
-    if isinstance(value, str) or not isinstance(value, Iterable) or (isinstance(value, np.ndarray) and not value.ndim):
+    if isinstance(value, str) or not isinstance(value, Iterable):
         raise InputError(f"expected a list of names, found {value!r:.40}", where=name)
-    return tuple(str(item) for item in value)
+    return tuple(map(str, value))
 
 
 class Conditions:
@@ -281,73 +231,48 @@ class Conditions:
             if len(set(self.names)) < len(self.names) or not self.names:
                 raise InputError("names of conditions must be given and must differ", where="labels")
             return
-        if not given:
-            self.names = (UNCONDITIONAL,)
-            return
         columns = {name: _labels(values, name) for name, values in given.items()}
-        if len({column.dtype.kind == "U" for column in columns.values() if len(column)}) > 1:
+        filled = [column for column in columns.values() if len(column)]
+        is_text = {column.dtype.kind == "U" for column in filled}
+        if len(is_text) > 1:
             raise InputError("conditions are text in one argument and numbers in another", where=" and ".join(columns))
-        occurring = np.unique(np.concatenate([column for column in columns.values() if len(column)] or [np.empty(0)]))
-        self.names = tuple(str(value) for value in occurring.tolist())
-        if ordered and occurring.dtype.kind == "U" and len(self.names) > 1:
+        occurring = np.unique(np.concatenate(filled)).tolist() if filled else []
+        self.names = tuple(map(str, occurring)) if given else (UNCONDITIONAL,)
+        if ordered and True in is_text and len(self.names) > 1:
             some = ", ".join(self.names[:3]) + (" …" if len(self.names) > 3 else "")
             what = f"conditions are text ({some}), and their order is not given"
-            raise OptionError(what, where="ordered", fix=_ORDER)
+            raise OptionError(what, where="ordered", fix="List them in order with labels=, or number them.")
 
     def __len__(self) -> int:
         return len(self.names)
 
-    @property
-    def by_code(self) -> bool:
-        """Whether numbers are codes, and not themselves names of conditions."""
-        return self.named or not all(name.lstrip("-").isdigit() for name in self.names)
-
     def codes(self, values: Any, name: str, rows: int | None, *, strict: bool = True) -> Ints:
         """The code of the condition of each sample; if not `strict`, −1 for one that is none of these."""
-        labels = _labels(values, name)
-        if rows is not None and len(labels) != rows:
-            raise InputError(f"{len(labels)} conditions for {rows} samples", where=name)
-        if labels.dtype.kind != "U" and self.named:
-            found: Ints = np.where((labels >= 0) & (labels < len(self)), labels, -1).astype(np.int64)
-        else:
-            place = {label: code for code, label in enumerate(self.names)}
-            found = np.array([place.get(str(value), -1) for value in labels.tolist()], np.int64)
-        wrong = found < 0
-        if wrong.any() and (strict or wrong.all()):
-            unknown = ", ".join(dict.fromkeys(repr(value) for value in labels[wrong].tolist()[:8]))
-            what = f"unknown conditions {unknown}" if strict else f"no sample has a known condition, but {unknown}"
-            raise InputError(what, where=name, fix=f"Known: {', '.join(self.names)}.")
-        return found
+        return self._codes(_labels(values, name, rows), name, by_code=self.named, strict=strict)
 
     def answers(self, values: Any, name: str, rows: int | None) -> Ints:
         """A classifier's predictions as codes: numbers are codes unless conditions are numbers themselves."""
-        labels = _labels(values, name) if not _is_float(values) else as_numeric(values, name)
-        require_shape(labels, (rows,), name, "Give one answer per sample.")
-        if labels.dtype.kind == "U" or not (self.by_code or self.names == (UNCONDITIONAL,)):
-            return self.codes(_whole(labels, name), name, rows)
-        refuse_nan(labels, name, fix=_DROP)
-        if not np.isin(labels, np.arange(len(self))).all():
-            raise InputError(f"some answers are not among the codes 0 … {len(self) - 1}", where=name)
-        return np.asarray(labels.astype(np.int64))
+        by_code = self.named or not all(name.lstrip("-").isdigit() for name in self.names)
+        return self._codes(_labels(values, name, rows), name, by_code=by_code)
+
+    def _codes(self, labels: AnyArray, name: str, *, by_code: bool, strict: bool = True) -> Ints:
+        numbers = by_code and labels.dtype.kind != "U"
+        place = {key: code for code, key in enumerate(range(len(self)) if numbers else self.names)}
+        codes = np.array([place.get(each if numbers else str(each), -1) for each in labels.tolist()], np.int64)
+        unknown = list(dict.fromkeys(labels[codes < 0].tolist()))
+        if unknown and (strict or (codes < 0).all()):
+            text = ", ".join(map(repr, unknown[:8]))
+            what = f"unknown conditions {text}" if strict else f"no sample has a known condition, but {text}"
+            known = f"{', '.join(self.names)}{f', or codes 0 … {len(self) - 1}' if by_code else ''}"
+            raise InputError(what, where=name, fix=f"Known: {known}.")
+        return codes
 
 
-def _is_float(values: Any) -> bool:
-    return getattr(values, "dtype", None) is not None and not is_tensor(values) and np.asarray(values).dtype.kind == "f"
-
-
-def _whole(labels: AnyArray, name: str) -> AnyArray:
-    """Answers that came as floats, as the whole numbers that they are."""
-    if labels.dtype.kind != "f":
-        return labels
-    refuse_nan(labels, name, fix=_DROP)
-    return labels.astype(np.int64) if (labels == np.rint(labels)).all() else labels.astype(str)
-
-
-def _labels(values: Any, name: str) -> AnyArray:
-    labels = as_labels(values, name)
-    if labels.dtype != np.uint64:
-        return labels
-    # Together with signed integers they would become floats, and some of them equal.
-    if labels.max(initial=0) > np.iinfo(np.int64).max:
-        raise InputError(f"{labels.max()} is too large for a condition", where=name, fix="Name conditions with text.")
-    return np.asarray(labels.astype(np.int64))
+def _labels(values: Any, name: str, rows: int | None = None) -> AnyArray:
+    """Text or whole numbers, which may come as floats, one per sample."""
+    array = as_array(values, name) if hasattr(values, "dtype") else as_labels(values, name)
+    whole = array.dtype.kind == "u" or (array.dtype.kind == "f" and bool((array == np.rint(array)).all()))
+    labels = as_labels(array.astype(np.int64) if whole else array, name)
+    if rows is not None and len(labels) != rows:
+        raise InputError(f"{len(labels)} conditions for {rows} samples", where=name)
+    return labels

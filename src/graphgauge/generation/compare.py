@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -22,7 +22,7 @@ from graphgauge.generation.graphs import Graphs, rows_of
 from graphgauge.generation.identity import codes, unique_at
 from graphgauge.generation.levels import MOST, Draws, apart
 from graphgauge.generation.molecules import Molecules
-from graphgauge.generation.sample import Samples, Sides
+from graphgauge.generation.sample import Samples, Sides, as_side, require_one_kind
 from graphgauge.generation.sections.described import Described
 from graphgauge.generation.two_sample import Score, at_most, energy, unbiased
 from graphgauge.stats.design import Design
@@ -115,24 +115,26 @@ def compare_samples(
     level = confidence_level(confidence)
     parts: dict[str, Any] = {"real": _unconditional(real), "train": _unconditional(train)}
     sides = {name: Sides.from_samples(generated=_unconditional(made), **parts) for name, made in generated.items()}
-    _require_alike(sides)
+    _require_alike({name: each.generated for name, each in sides.items() if each.generated is not None})
     if protocol is not None and any(each.kind != "graphs" for each in sides.values()):
         raise OptionError(f"{protocol} compares graphs, and samples are not", fix="Leave it out.").about("protocol")
-    frame, measured = _Frame.over(list(sides.values()), chosen), []
-    for pair in combinations(generated, 2):
-        both = _Both(sides[pair[0]], sides[pair[1]], frame, convention, chosen)
-        measured += [(pair, each) for each in both.measures() if each.metric in wanted]
+    common, rivals = _rivals(sides, chosen)
+    measured = [
+        replace(each, names=(first, second))
+        for first, second in combinations(rivals, 2)
+        for each in _measures(common, rivals[first], rivals[second], convention, chosen)
+        if each.metric in wanted
+    ]
     if not measured:
         asked = "" if metrics is None else f", or {', '.join(wanted)} cannot be computed from them"
         raise InputError(f"fewer than {FEWEST_COMPARED} valid samples of each generator, or real ones{asked}")
-    corrected = holm([each.p_value for _, each in measured])
+    corrected = holm([each.p_value for each in measured])
+    tested = [replace(each, p_holm=float(p)) for each, p in zip(measured, corrected, strict=True)]
+    counts = {name: int(each.samples.kept.sum()) for name, each in rivals.items()}
     invalid = {name: why for name, each in sides.items() if (why := _copies(each, seed)) is not None}
-    tested = [(pair, each, float(p)) for (pair, each), p in zip(measured, corrected, strict=True)]
-    keys = [key for key in COMPARED if any(each.metric == key for _, each, _ in tested)]
-    return tuple(
-        _comparison(key, [one for one in tested if one[1].metric == key], sides, invalid, level, len(keys))
-        for key in keys
-    )
+    by_key = [[each for each in tested if each.metric == key] for key in COMPARED]
+    compared = [some for some in by_key if some]
+    return tuple(_comparison(some, counts, invalid, level, len(compared)) for some in compared)
 
 
 def _wanted(metrics: Sequence[str] | str | None) -> list[str]:
@@ -148,24 +150,18 @@ def _wanted(metrics: Sequence[str] | str | None) -> list[str]:
 
 def _unconditional(value: Any) -> Samples | None:
     """A side without its conditions."""
-    if value is None:
-        return None
-    return replace(value, conditions=None, predicted=None) if isinstance(value, Samples) else Samples(value)
+    side = as_side(value)
+    return None if side is None else replace(side, conditions=None, predicted=None)
 
 
-def _require_alike(sides: Mapping[str, Sides]) -> None:
+def _require_alike(generated: Mapping[str, Samples]) -> None:
     """Refuse generators whose samples cannot be compared with each other, or of which less is known."""
-    (first, model), *others = sides.items()
-    for name, other in others:
-        own = [side.generated for side in (model, other)]
-        for column in ("items", "valid", "statistics"):
-            if len({getattr(each, column) is None for each in own}) > 1:
-                raise InputError(f"{column} of {first} or of {name} are missing", where="generated", fix="Give both.")
-        statistics = [set(each.statistics or ()) for each in own if each is not None]
-        if statistics[0] != statistics[1]:
-            raise InputError(f"other statistics than {first}", where=f"generated[{name!r}]")
-        if own[0] is not None and own[1] is not None and own[0].items is not None:
-            codes(own[0].items, own[1].items)  # refuses other kinds and shapes
+    require_one_kind(generated)
+    for column in ("items", "valid", "statistics"):
+        without = [name for name, side in generated.items() if getattr(side, column) is None]
+        if 0 < len(without) < len(generated):
+            what = f"{column} of {' and '.join(without)} are missing"
+            raise InputError(what, where="generated", fix="Give them of all generators, or of none.")
 
 
 def _copies(sides: Sides, seed: int) -> str | None:
@@ -177,183 +173,188 @@ def _copies(sides: Sides, seed: int) -> str | None:
     return next((f"{each.check}: {each.message}" for each in findings if each.check in _COPIES), None)
 
 
+# ---- what is compared
+
+
+@dataclass(frozen=True)
+class _Rival:
+    """What is compared of a side, its valid samples: items, which of them are equal, and statistics in common units."""
+
+    samples: Samples
+    rows: Ints
+    items: Any = None
+    points: Floats | None = None
+    ids: Ints | None = None
+    new: Mask | None = None
+
+    @classmethod
+    def of(cls, samples: Samples, rows: Ints, described: Described | None) -> _Rival:
+        items = None if samples.items is None else rows_of(samples.items, rows)
+        if described is None:
+            return cls(samples, rows, items)
+        columns = described.columns.of(rows_of(samples.statistics, rows), len(rows))
+        return cls(samples, rows, items, described.columns.in_units(columns, described.scale[0]))
+
+
+def _rivals(sides: Mapping[str, Sides], draws: Draws) -> tuple[_Rival | None, dict[str, _Rival]]:
+    """The real side, if there is one, and all generated ones by name."""
+    first = next(iter(sides.values()))
+    made = {name: each.generated for name, each in sides.items() if each.generated is not None}
+    described = _described(first, list(made.values()), draws)
+    valid = {name: draws.generator(32).permutation(np.flatnonzero(side.kept)) for name, side in made.items()}
+    rivals = {name: _Rival.of(side, np.sort(valid[name][:MOST]), described) for name, side in made.items()}
+    if all(each.items is not None for each in rivals.values()):
+        learned = [] if first.train is None or first.train.items is None else [first.train.items]
+        ids = codes(*(each.items for each in rivals.values()), *learned).ids
+        for name, own in zip(made, ids, strict=False):
+            rivals[name] = replace(rivals[name], ids=own, new=~np.isin(own, ids[-1]) if learned else None)
+    if first.real is None:
+        return None, rivals
+    fit = draws.generator(30).permutation(np.flatnonzero(first.real.kept & ~first.real.in_training))[:MOST]
+    return _Rival.of(first.real, fit, described), rivals
+
+
+def _described(first: Sides, made: Sequence[Samples], draws: Draws) -> Described | None:
+    """The columns and scales of statistics, from the real samples and all generators together."""
+    if first.real is None or first.real.statistics is None or any(each.statistics is None for each in made):
+        return None
+    joined = Samples(
+        conditions=np.concatenate([each.conditions for each in made]),
+        valid=np.concatenate([each.kept for each in made]),
+        statistics={name: np.concatenate([each.statistics[name] for each in made]) for name in made[0].statistics},
+        in_training=np.concatenate([each.in_training for each in made]),
+    )
+    return Described(replace(first, generated=joined), draws)
+
+
 # ---- what is measured
 
 
 @dataclass(frozen=True)
 class _Measured:
-    """A metric of two generators, and its difference in draws."""
+    """A metric of two generators, and its difference in draws; `p_holm` is corrected for all metrics and pairs."""
 
     metric: str
     values: tuple[float, float]
     p_value: float
     drawn: Floats
     effect: float = np.nan
+    names: tuple[str, str] = ("", "")
+    p_holm: float = np.nan
 
     @property
     def difference(self) -> float:
         return self.values[0] - self.values[1]
 
 
-@dataclass(frozen=True)
-class _Frame:
-    """The columns and scales of statistics, from the real samples and all generators together."""
-
-    described: Described | None
-
-    @classmethod
-    def over(cls, sides: Sequence[Sides], draws: Draws) -> _Frame:
-        first, made = sides[0], [each.generated for each in sides if each.generated is not None]
-        if first.real is None or first.real.statistics is None or any(each.statistics is None for each in made):
-            return cls(None)
-        joined = Samples(
-            conditions=np.concatenate([each.conditions for each in made]),
-            valid=np.concatenate([each.kept for each in made]),
-            statistics={name: np.concatenate([each.statistics[name] for each in made]) for name in made[0].statistics},
-            in_training=np.concatenate([each.in_training for each in made]),
-        )
-        return cls(Described(replace(first, generated=joined), draws))
-
-    def rows(self, statistics: Mapping[str, Any], rows: Ints) -> Floats:
-        """The statistics of some samples in units of the common scale."""
-        assert self.described is not None
-        columns = self.described.columns
-        return columns.in_units(
-            columns.of({name: column[rows] for name, column in statistics.items()}, len(rows)), self.described.scale[0]
-        )
-
-
-class _Both:
-    """Two generators: the samples of each that are compared, and what is measured on them."""
-
-    def __init__(self, first: Sides, second: Sides, frame: _Frame, convention: str, draws: Draws) -> None:
-        assert first.generated is not None
-        assert second.generated is not None
-        self.first, self.made = first, (first.generated, second.generated)
-        self.frame, self.convention, self.draws = frame, CONVENTIONS[convention], draws
-        self.rows = [np.sort(draws.generator(32).permutation(np.flatnonzero(each.kept))[:MOST]) for each in self.made]
-
-    def measures(self) -> Iterator[_Measured]:
-        """All metrics that the columns allow."""
-        valid = [each.valid for each in self.made]
-        if all(each is not None for each in valid):
-            yield self._shares("validity_rate", *(each.astype(float) for each in valid))
-        if min(map(len, self.rows)) < FEWEST_COMPARED:
-            return
-        if self.made[0].items is not None:
-            yield from self._repeats()
-        real = self.first.real
-        if real is None:
-            return
-        fit = self.draws.generator(30).permutation(np.flatnonzero(real.kept & ~real.in_training))[:MOST]
-        if len(fit) < FEWEST_COMPARED:
-            return
-        if real.items is not None and self.made[0].items is not None:
-            yield from self._of_items(real, fit)
-        if self.frame.described is not None:
-            sides = [(real, fit), *zip(self.made, self.rows, strict=True)]
-            parts = [self.frame.rows(side.statistics, rows) for side, rows in sides]
-            yield self._discrepancy("energy_distance", parts, lambda x, y: np.sqrt(squared_distances(x, y)), energy)
-
-    def _repeats(self) -> Iterator[_Measured]:
-        train = self.first.train
-        some = [rows_of(side.items, rows) for side, rows in zip(self.made, self.rows, strict=True)]
-        learned = [] if train is None or train.items is None else [train.items]
-        ids = codes(*some, *learned).ids
-        yield self._distinct(ids[0], ids[1])
-        if learned:
-            new = [(~np.isin(own, ids[2])).astype(np.float64) for own in ids[:2]]
-            yield self._shares("novelty", new[0], new[1])
-
-    def _of_items(self, real: Samples, fit: Ints) -> Iterator[_Measured]:
-        some = [rows_of(side.items, rows) for side, rows in zip(self.made, self.rows, strict=True)]
-        if isinstance(real.items, Graphs):
-            rules = self.convention
-            for kind, chosen in rules.kernels.items():
-                # Some protocols compare no more generated graphs than there are real ones, the first.
-                most = len(fit) if kind in rules.truncated else MOST
-                compared = [part.take(np.arange(min(len(part), most))) for part in some]
-                parts = padded(*(chosen.features(part) for part in (real.items.take(fit), *compared)))
-                yield self._discrepancy(f"{kind}_mmd", parts, chosen.kernel, rules.score)
-            return
-        parts = [_vectors(part) for part in (rows_of(real.items, fit), *some)]
+def _measures(real: _Rival | None, first: _Rival, second: _Rival, convention: str, draws: Draws) -> Iterator[_Measured]:
+    """All metrics that the columns allow."""
+    valid = [each.samples.valid for each in (first, second)]
+    if valid[0] is not None and valid[1] is not None:
+        yield _shares("validity_rate", valid[0], valid[1], draws)
+    if min(len(first.rows), len(second.rows)) < FEWEST_COMPARED:
+        return
+    if first.ids is not None and second.ids is not None:
+        yield _distinct(first.ids, second.ids, draws)
+    if first.new is not None and second.new is not None:
+        yield _shares("novelty", first.new, second.new, draws)
+    if real is None or len(real.rows) < FEWEST_COMPARED:
+        return
+    sides = (real, first, second)
+    if all(isinstance(each.items, Graphs) for each in sides):
+        rules = CONVENTIONS[convention]
+        for kind, chosen in rules.kernels.items():
+            # Some protocols compare no more generated graphs than there are real ones, the first.
+            most = len(real.rows) if kind in rules.truncated else MOST
+            parts = padded(*(chosen.features(each.items.take(np.arange(min(len(each.items), most)))) for each in sides))
+            yield _discrepancy(f"{kind}_mmd", parts, chosen.kernel, rules.score, draws)
+    elif all(each.items is not None for each in sides):
+        parts = [_vectors(each.items) for each in sides]
         every = np.concatenate(parts)
         distances = squared_distances(every, every)
         width = -2 * (np.median(distances[np.triu_indices(len(every), 1)]) or 1.0)
-        yield self._discrepancy("mmd", parts, lambda x, y: np.exp(squared_distances(x, y) / width), unbiased)
+        yield _discrepancy("mmd", parts, lambda x, y: np.exp(squared_distances(x, y) / width), unbiased, draws)
+    points = [each.points for each in sides if each.points is not None]
+    if points:
+        yield _discrepancy("energy_distance", points, lambda x, y: np.sqrt(squared_distances(x, y)), energy, draws)
 
-    # ---- differences, exchanged and resampled
 
-    def _exchanged(self, n: int, m: int) -> Mask:
-        """Which of n + m samples are of the first generator: as observed, and after random exchanges."""
-        member = np.zeros((self.draws.draws + 1, n + m), bool)
-        member[:, :n] = True
-        self.draws.generator(33).permuted(member[1:], axis=1, out=member[1:])
-        return member
+def _exchanged(n: int, m: int, draws: Draws) -> Mask:
+    """Which of n + m samples are of the first generator: as observed, and after random exchanges."""
+    member = np.zeros((draws.draws + 1, n + m), bool)
+    member[:, :n] = True
+    draws.generator(33).permuted(member[1:], axis=1, out=member[1:])
+    return member
 
-    def _shares(self, key: str, first: Floats, second: Floats) -> _Measured:
-        n, m = len(first), len(second)
-        every = np.concatenate([first, second])
-        sums = self._exchanged(n, m) @ every
-        generator = self.draws.generator(34)
-        drawn = [generator.choice(part, (self.draws.draws, len(part))).mean(1) for part in (first, second)]
-        values = float(first.mean()), float(second.mean())
-        p = _p_value(sums / n - (every.sum() - sums) / m)
-        return _Measured(key, values, p, drawn[0] - drawn[1], effect=values[0] - values[1])
 
-    def _distinct(self, first: Ints, second: Ints) -> _Measured:
-        """Expected shares of distinct samples among as many of each generator."""
-        size = min(len(first), len(second))
-        every, member = np.concatenate([first, second]), self._exchanged(len(first), len(second))
+def _shares(key: str, first: Mask, second: Mask, draws: Draws) -> _Measured:
+    n, m = len(first), len(second)
+    every = np.concatenate([first, second]).astype(float)
+    sums = _exchanged(n, m, draws) @ every
+    generator = draws.generator(34)
+    drawn = [generator.choice(part, (draws.draws, len(part))).mean(1) for part in (every[:n], every[n:])]
+    values = float(first.mean()), float(second.mean())
+    p = _p_value(sums / n - (every.sum() - sums) / m)
+    return _Measured(key, values, p, drawn[0] - drawn[1], effect=values[0] - values[1])
 
-        def share(rows: Mask) -> Floats:
-            return np.array([unique_at(every[row], size) for row in rows])
 
-        differences = share(member) - share(~member)
-        values = float(share(member[:1])[0]), float(share(~member[:1])[0])
-        # Resampled copies would not be distinct, so the spread is that of exchanges.
-        p, effect = _p_value(differences), values[0] - values[1]
-        return _Measured("overall_uniqueness_ratio", values, p, differences[1:], effect=effect)
+def _distinct(first: Ints, second: Ints, draws: Draws) -> _Measured:
+    """Expected shares of distinct samples among as many of each generator."""
+    size = min(len(first), len(second))
+    every, member = np.concatenate([first, second]), _exchanged(len(first), len(second), draws)
+    own, other = (np.array([unique_at(every[row], size) for row in rows]) for rows in (member, ~member))
+    differences, values = own - other, (float(own[0]), float(other[0]))
+    # Resampled copies would not be distinct, so the spread is that of exchanges.
+    return _Measured(
+        "overall_uniqueness_ratio", values, _p_value(differences), differences[1:], effect=values[0] - values[1]
+    )
 
-    def _discrepancy(self, key: str, parts: Sequence[Floats], kernel: Any, score: Score) -> _Measured:
-        """The discrepancies of both generators from the real samples, exchanged and resampled."""
-        real, first, second = parts
-        if score is not unbiased:
-            # A biased discrepancy is larger for fewer samples.
-            most = min(len(first), len(second))
-            first, second = (at_most(part, most, self.draws.generator(36)) for part in (first, second))
-        n, m, size = len(first), len(second), len(real)
-        pooled = np.concatenate([first, second])
-        inside, across, within = kernel(pooled, pooled), kernel(real, pooled), kernel(real, real)
-        member = self._exchanged(n, m).astype(float)
 
-        def values(counts: Floats, count: int) -> Floats:
-            own = np.einsum("di,di->d", counts @ inside, counts)
-            return np.asarray(score(float(within.sum()), own, counts @ across.sum(0), size, count))
+def _discrepancy(
+    key: str, parts: Sequence[Floats], kernel: Callable[[Any, Any], Floats], score: Score, draws: Draws
+) -> _Measured:
+    """The discrepancies of both generators from the real samples, exchanged and resampled."""
+    real, first, second = parts
+    if score is not unbiased:
+        # A biased discrepancy is larger for fewer samples.
+        most = min(len(first), len(second))
+        first, second = (at_most(part, most, draws.generator(36)) for part in (first, second))
+    n, m, size = len(first), len(second), len(real)
+    pooled = np.concatenate([first, second])
+    inside, across, within = kernel(pooled, pooled), kernel(real, pooled), kernel(real, real)
+    member = _exchanged(n, m, draws).astype(float)
 
-        observed, other = values(member, n), values(1 - member, m)
-        drawn = self._resampled(within, inside, across, n, m, score)
-        differences = observed - other
-        # Exchanges are exact if both generators draw from one distribution. If they do not, but are equally far from
-        # the real distribution, a set of real samples is nearer to one of them: only the bootstrap, which redraws it,
-        # allows for that.
-        p = max(_p_value(differences), _p_value(np.concatenate([differences[:1], drawn - drawn.mean()])))
-        return _Measured(key, (float(observed[0]), float(other[0])), p, drawn)
+    def values(counts: Floats, count: int) -> Floats:
+        own = np.einsum("di,di->d", counts @ inside, counts)
+        return np.asarray(score(float(within.sum()), own, counts @ across.sum(0), size, count))
 
-    def _resampled(self, within: Floats, inside: Floats, across: Floats, n: int, m: int, score: Score) -> Floats:
-        """Differences for bootstrap samples of all three; copies of one sample count as two at its mean distance."""
-        generator, size, draws = self.draws.generator(35), len(within), self.draws.draws
-        real, real_equal = apart(within)
-        counts = generator.multinomial(size, np.full(size, 1 / size), draws).astype(float)
-        first_sum = np.einsum("di,di->d", counts @ real, counts) + counts @ real_equal
-        drawn = []
-        for rows, count in ((slice(0, n), n), (slice(n, n + m), m)):
-            own, equal = apart(inside[rows, rows])
-            chosen = generator.multinomial(count, np.full(count, 1 / count), draws).astype(float)
-            second = np.einsum("di,di->d", chosen @ own, chosen) + chosen @ equal
-            between = np.einsum("di,di->d", counts @ across[:, rows], chosen)
-            drawn.append(score(first_sum, second, between, size, count))
-        return np.asarray(drawn[0] - drawn[1])
+    observed, other = values(member, n), values(1 - member, m)
+    drawn = _resampled(within, inside, across, n, m, score, draws)
+    differences = observed - other
+    # Exchanges are exact if both generators draw from one distribution. If they do not, but are equally far from
+    # the real distribution, a set of real samples is nearer to one of them: only the bootstrap, which redraws it,
+    # allows for that.
+    p = max(_p_value(differences), _p_value(np.concatenate([differences[:1], drawn - drawn.mean()])))
+    return _Measured(key, (float(observed[0]), float(other[0])), p, drawn)
+
+
+def _resampled(within: Floats, inside: Floats, across: Floats, n: int, m: int, score: Score, draws: Draws) -> Floats:
+    """Differences for bootstrap samples of all three; copies of one sample count as two at its mean distance."""
+    generator = draws.generator(35)
+
+    def drawn(gram: Floats) -> tuple[Floats, Floats]:
+        """How often each sample is drawn, and the sum over all pairs of draws."""
+        between, equal = apart(gram)
+        counts = generator.multinomial(len(gram), np.full(len(gram), 1 / len(gram)), draws.draws).astype(float)
+        return counts, np.einsum("di,di->d", counts @ between, counts) + counts @ equal
+
+    real, real_sum = drawn(within)
+    scores = []
+    for rows, count in ((slice(0, n), n), (slice(n, n + m), m)):
+        chosen, own_sum = drawn(inside[rows, rows])
+        between = np.einsum("di,di->d", real @ across[:, rows], chosen)
+        scores.append(score(real_sum, own_sum, between, len(within), count))
+    return np.asarray(scores[0] - scores[1])
 
 
 def _vectors(items: Any) -> Floats:
@@ -370,64 +371,45 @@ def _p_value(differences: Floats) -> float:
 
 
 def _comparison(
-    key: str,
-    tested: Sequence[tuple[tuple[str, str], _Measured, float]],
-    sides: Mapping[str, Sides],
-    invalid: Mapping[str, str],
-    level: float,
-    metrics: int,
+    tested: Sequence[_Measured], counts: Mapping[str, int], invalid: Mapping[str, str], level: float, metrics: int
 ) -> Comparison:
     """One metric over all pairs, the generator with the best value first."""
-    lower = find(key, FAMILY)[0].direction == "lower"
+    lower = find(tested[0].metric, FAMILY)[0].direction == "lower"
     values: dict[str, float] = {}
-    for names, each, _ in tested:
-        for name, value in zip(names, each.values, strict=True):
-            values.setdefault(name, value)
+    for each in tested:
+        values = dict(zip(each.names, each.values, strict=True)) | values
     order = sorted(values, key=lambda name: (values[name] if lower else -values[name], name))
-    counts = {name: int(each.generated.kept.sum()) for name, each in sides.items() if each.generated is not None}
+    invalid = {name: why for name, why in invalid.items() if name in values}
+    pairs = []
+    for each in tested:
+        sign = 1 if order.index(each.names[0]) < order.index(each.names[1]) else -1  # the better one first
+        outside, difference = tail(level), sign * each.difference
+        ends = np.quantile(each.drawn - each.drawn.mean() + each.difference, [outside, 1 - outside])
+        low, high = (float(end) for end in np.sort(sign * ends))
+        verdict: Verdict = "invalid" if invalid.keys() & set(each.names) else "none"
+        if verdict == "none" and each.p_holm <= 1 - level and difference != 0:
+            verdict = "first" if (difference < 0) == lower else "second"
+        pair = Pair(
+            names=each.names if sign > 0 else (each.names[1], each.names[0]),
+            difference=difference,
+            interval=Interval(low, high, level, "percentile bootstrap", "samples"),
+            p_value=each.p_value,
+            p_holm=each.p_holm,
+            effect=abs(each.effect) if verdict == "first" else sign * each.effect,
+            test="permutations and bootstrap" if lower else "permutations",
+            lowest_p=1 / (len(each.drawn) + 1),
+            error=float(each.drawn.std(ddof=1)),
+            df=np.nan,
+            verdict=verdict,
+        )
+        pairs.append(pair)
     return Comparison(
-        metric=key,
+        metric=tested[0].metric,
         better="lower" if lower else "higher",
         confidence=level,
         design=Design(unit="sample", units=(min(counts.values()), max(counts.values())), paired=False),
         standings=tuple(Standing(method=name, mean=values[name], std=np.nan, n=counts[name]) for name in order),
-        pairs=tuple(_pair(*each, order=order, lower=lower, invalid=invalid, level=level) for each in tested),
+        pairs=tuple(pairs),
         metrics_compared=metrics,
-        invalid={name: why for name, why in invalid.items() if name in values},
-    )
-
-
-def _pair(
-    names: tuple[str, str],
-    measured: _Measured,
-    p_holm: float,
-    *,
-    order: Sequence[str],
-    lower: bool,
-    invalid: Mapping[str, str],
-    level: float,
-) -> Pair:
-    """The test of two generators, the better one first."""
-    sign = 1 if order.index(names[0]) < order.index(names[1]) else -1
-    outside, drawn = tail(level), measured.drawn
-    ends = np.quantile(drawn - drawn.mean() + measured.difference, [outside, 1 - outside])
-    low, high = (float(end) for end in np.sort(sign * ends))
-    difference = sign * measured.difference
-    verdict: Verdict = "none"
-    if invalid.keys() & set(names):
-        verdict = "invalid"
-    elif p_holm <= 1 - level and difference != 0:
-        verdict = "first" if (difference < 0) == lower else "second"
-    return Pair(
-        names=names if sign > 0 else (names[1], names[0]),
-        difference=difference,
-        interval=Interval(low, high, level, "percentile bootstrap", "samples"),
-        p_value=measured.p_value,
-        p_holm=p_holm,
-        effect=abs(measured.effect) if verdict == "first" else sign * measured.effect,
-        test="permutations and bootstrap" if lower else "permutations",
-        lowest_p=1 / (len(drawn) + 1),
-        error=float(drawn.std(ddof=1)),
-        df=np.nan,
-        verdict=verdict,
+        invalid=invalid,
     )

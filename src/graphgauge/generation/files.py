@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from graphgauge.core.registry import find, sections
 from graphgauge.generation.evaluate import evaluate
 from graphgauge.generation.graphs import Graphs, read_graphs
 from graphgauge.generation.molecules import read_molecules
-from graphgauge.generation.sample import Samples, Sides
+from graphgauge.generation.sample import Samples, Sides, nested
 from graphgauge.generation.subjects import Case, collect
 from graphgauge.io.arrays import open_array
 from graphgauge.io.code import own_code
@@ -82,84 +81,53 @@ def evaluate_files(
     """
     if adjacency is not None:
         one_of("adjacency", adjacency, ("plain", "padded"))
-    options: dict[str, Any] = {
-        "empty": empty,
-        "metrics": metrics,
-        "confidence": confidence,
-        "draws": draws,
-        "seed": seed,
-        "protocol": protocol,
-    }
-    paths = {"real": real, "generated": generated, "train": train}
-    if samples is not None:
-        said = [name for name, value in {**paths, "column": column, "labels": labels}.items() if value is not None]
-        if said:
-            raise OptionError(f"samples already has what {', '.join(said)} would say", fix="Give one of them.")
-        return evaluate(samples, **options)
     graphs = {"adjacency": adjacency, "node_labels": node_labels, "edge_labels": edge_labels}
-    given = {name: _samples(path, name, graphs) for name, path in paths.items() if path is not None}
-    given |= _with_columns(given, column or {})
-    if not given.keys() & {"real", "generated"}:
-        raise OptionError("nothing to evaluate", fix="Pass real or generated samples, or both.")
-    sides = Sides.from_samples(
-        given.get("real"),
-        given.get("generated"),
-        given.get("train"),
-        classifier=given.get("classifier"),
+    paths = {"real": real, "generated": generated, "train": train}
+    columns = {name: _columns(path, name, **graphs) for name, path in paths.items() if path is not None}
+    for place, path in (column or {}).items():
+        side, _, name = place.partition(".")
+        if side not in _SIDES or name not in _COLUMNS:
+            known = [f"{each}.{column}" for each in _SIDES for column in _COLUMNS]
+            hint = f"Write SIDE.NAME, a side of {', '.join(_SIDES)} and a name of {', '.join(_COLUMNS)}."
+            raise UnknownNameError("column", place, known, hint=hint).about("column")
+        columns.setdefault(side, {})[name] = _READERS.get(name, open_array)(str(path))
+    sides: dict[str, Any] = {name: Samples(**own) for name, own in columns.items()}
+    if samples is not None and sides:
+        raise OptionError(f"samples already has what {', '.join(sides)} would say", fix="Give one of them.")
+    return evaluate(
+        samples if samples is not None else sides.get("real"),
+        sides.get("generated"),
+        train=sides.get("train"),
+        classifier=sides.get("classifier"),
         labels=labels,
         ordered=ordered,
         channels=channels,
         threshold=threshold,
+        empty=empty,
+        metrics=metrics,
+        confidence=confidence,
+        draws=draws,
+        seed=seed,
+        protocol=protocol,
     )
-    return evaluate(sides, **options)
 
 
-def _samples(path: Path, name: str, graphs: Mapping[str, Any]) -> Samples:
-    """The samples of one side: by the ending of the file items, or all columns of an .npz."""
+def _columns(path: Path, name: str, adjacency: Any, node_labels: Any, edge_labels: Any) -> dict[str, Any]:
+    """The columns of one side: by the ending of the file items, or all columns of an .npz."""
     suffix = path.suffix.lower()
-    labelled = {key: graphs[key] for key in ("node_labels", "edge_labels")}
     if suffix in (".json", ".g6", ".s6"):
-        return Samples(read_graphs(path, **labelled))
-    if any(value is not None for value in labelled.values()):
-        key = next(key for key, value in labelled.items() if value is not None)
-        raise OptionError(f"{key} is for graphs in .json files", fix="Leave it out.").about(key)
+        return {"items": read_graphs(path, node_labels=node_labels, edge_labels=edge_labels)}
+    for key, value in (("node_labels", node_labels), ("edge_labels", edge_labels)):
+        if value is not None:
+            raise OptionError(f"{key} is for graphs in .json files", fix="Leave it out.").about(key)
     if suffix in (".smi", ".smiles", ".txt"):
-        return Samples(read_molecules(path))
-    if suffix != ".npz":
-        return Samples(_items(open_array(path), name, graphs["adjacency"]))
-    columns: dict[str, Any] = {}
-    for key, array in read_npz(path).items():
-        first, _, part = key.partition(".")
-        one_of(f"column of {name}", first, _COLUMNS)
-        columns |= {first: {**columns.get(first, {}), part: array}} if part else {first: array}
-    items = columns.get("items")
-    return Samples(**{**columns, "items": None if items is None else _items(items, name, graphs["adjacency"])})
-
-
-def _items(array: Any, name: str, adjacency: str | None) -> Any:
-    if adjacency is None:
-        return array
-    return Graphs.from_adjacency(array, padded=adjacency == "padded", where=name)
-
-
-def _with_columns(given: Mapping[str, Samples], columns: Mapping[str, Path]) -> dict[str, Samples]:
-    """The sides with further columns from files of their own."""
-    sides = dict(given)
-    for place, path in columns.items():
-        side, _, name = place.partition(".")
-        if side not in _SIDES or name.partition(".")[0] not in _COLUMNS:
-            known = [f"{each}.{column}" for each in _SIDES for column in _COLUMNS]
-            raise UnknownNameError("column", place, known, hint=_hint(place)).about("column")
-        first, _, part = name.partition(".")
-        value: Any = _READERS.get(first, open_array)(str(path)) if not part else open_array(path)
-        own = sides.get(side, Samples())
-        value = {**(getattr(own, first) or {}), part: value} if part else value
-        sides[side] = replace(own, **{first: value})
-    return sides
-
-
-def _hint(place: str) -> str:
-    return f"Write SIDE.NAME, a side of {', '.join(_SIDES)} and a name of {', '.join(_COLUMNS)}."
+        return {"items": read_molecules(path)}
+    columns: dict[str, Any] = nested(read_npz(path)) if suffix == ".npz" else {"items": open_array(path)}
+    for column in columns:
+        one_of(f"column of {name}", column, _COLUMNS)
+    if adjacency is not None and "items" in columns:
+        columns["items"] = Graphs.from_adjacency(columns["items"], padded=adjacency == "padded", where=name)
+    return columns
 
 
 # ---- models
@@ -206,25 +174,11 @@ def evaluate_model(
     Evaluation
         As from `evaluate`.
     """
-    handed = {
-        "checkpoint": checkpoint,
-        "data": data,
-        "classifier_checkpoint": classifier_checkpoint,
-        "cpu": cpu or None,
-    }
-    handed = {name: value for name, value in handed.items() if value is not None}
+    files = {"checkpoint": checkpoint, "data": data, "classifier_checkpoint": classifier_checkpoint, "cpu": cpu or None}
     with own_code(getattr(subject, "__qualname__", "subject")):
-        taken = inspect.signature(subject).parameters
-        open_ended = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in taken.values())
-        refused = [name for name in handed if name not in taken and not open_ended]
-        if not refused:
-            made = subject(**handed)
-    if refused:
-        known = ", ".join(taken) or "nothing"
-        raise OptionError(f"the factory takes no {refused[0]}, but {known}", fix="Leave it out.").about(refused[0])
-    case = made if isinstance(made, Case) else Case(made)
+        made = subject(**{name: value for name, value in files.items() if value is not None})
     sides = collect(
-        case,
+        made if isinstance(made, Case) else Case(made),
         num_samples=num_samples,
         temperature=temperature,
         threshold=threshold,
@@ -234,20 +188,22 @@ def evaluate_model(
     )
     if save_samples is not None:
         sides.save(save_samples)
-    options = {"metrics": metrics, "confidence": confidence, "draws": draws, "seed": seed, "protocol": protocol}
+    reconstructed = sides.real is not None and sides.real.reconstructed is not None
     return evaluate(
-        sides, empty=empty if sides.real is not None and sides.real.reconstructed is not None else 1, **options
+        sides,
+        empty=empty if reconstructed else 1,
+        metrics=metrics,
+        confidence=confidence,
+        draws=draws,
+        seed=seed,
+        protocol=protocol,
     )
 
 
 def _sections(metrics: Any) -> list[str] | None:
     """The sections that the metrics belong to; None for all."""
-    if metrics is None or isinstance(metrics, str):
-        names = [] if metrics in (None, "all", "default") else [metrics]
-    else:
-        names = list(metrics)
-    known = [each.name for each in sections("generation")]
+    names = [metrics] if isinstance(metrics, str) else list(metrics or ())
     if not names or {"all", "default"} & set(names):
         return None
-    wanted = {name if name in known else find(name, "generation")[0].section for name in names}
-    return [name for name in known if name in wanted]
+    known = {each.name for each in sections("generation")}
+    return [name if name in known else find(name, "generation")[0].section or "" for name in names]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import chain, compress
-from operator import eq
 from typing import Any
 
 import numpy as np
@@ -29,7 +27,7 @@ class OneGraph:
     """A graph as it is listed: every edge in one or both directions, and the labels of nodes and listed edges."""
 
     nodes: int
-    listed: Ints
+    edges: Ints
     node_labels: Sequence[Any] | None = None
     edge_labels: Sequence[Any] | None = None
     directed: bool = False
@@ -39,9 +37,8 @@ def listed_graphs(value: Any, where: str) -> list[Any]:
     """The items of a list, an iterator, an array of objects, or PyG's batch or data set."""
     if hasattr(value, "to_data_list"):
         return list(value.to_data_list())
-    if callable(getattr(value, "indices", None)) and hasattr(value, "__len__"):
-        return [value[place] for place in range(len(value))]
-    if isinstance(value, list | tuple | Iterator) or (isinstance(value, np.ndarray) and value.dtype == object):
+    objects = isinstance(value, np.ndarray) and value.dtype == object
+    if isinstance(value, list | tuple | Iterator) or objects or callable(getattr(value, "indices", None)):
         return list(value)
     found = f"an array of shape {tuple(value.shape)}" if hasattr(value, "shape") else type(value).__name__
     fix = "Adjacency matrices go into Graphs.from_adjacency."
@@ -57,7 +54,7 @@ def read_object(value: Any, where: str, node_names: Names, edge_names: Names) ->
     if isinstance(value, Mapping) and "edges" in value:
         return _from_mapping(value, where, node_names, edge_names)
     if isinstance(value, list | tuple) and len(value) == 2 and _is_whole(value[0]):
-        return OneGraph(int(value[0]), _within(int(value[0]), as_edges(value[1], where), where))
+        return OneGraph(int(value[0]), as_edges(value[1], int(value[0]), where))
     fix = "Pass a networkx graph, PyG data, or (number of nodes, edges)."
     if getattr(value, "ndim", 0) == 2 or hasattr(value, "toarray"):
         fix = "Pass adjacency matrices through Graphs.from_adjacency, edges as (number of nodes, edges)."
@@ -82,7 +79,7 @@ def read_matrix(value: Any, where: str, *, padded: bool) -> OneGraph:
         fix = "Pass weights != 0, or, if they are types of edges, node_types= too."
         raise InputError("an adjacency matrix has entries other than 0 and 1", where=where, fix=fix)
     size = int(np.flatnonzero(array.any(axis=1)).max(initial=-1)) + 1 if padded else len(array)
-    return OneGraph(size, as_edges(np.argwhere(np.triu(array)), where))
+    return OneGraph(size, as_edges(np.argwhere(np.triu(array)), size, where))
 
 
 def read_types(nodes: Any, edges: Any, where: str) -> OneGraph:
@@ -91,14 +88,13 @@ def read_types(nodes: Any, edges: Any, where: str) -> OneGraph:
     _require_square(array, where)
     if len(types) != len(array):
         raise InputError(f"{len(types)} types of nodes for {len(array)} nodes", where=where)
-    kept = np.flatnonzero(types != _PADDING)
-    if (array[types == _PADDING] > 0).any():
-        raise InputError("types of nodes: padding has edges", where=where, fix="Pass the type of each node.")
+    kept = types != _PADDING
+    joined = (array[~kept] > 0).any()
     types, array = types[kept], array[np.ix_(kept, kept)]
-    if any((part < 0).any() or (part != np.floor(part)).any() for part in (types, array)):
-        fix = "Nodes that are padding have type -1, or one-hot codes of 0."
-        raise InputError("types of nodes or edges are not whole numbers from 0", where=where, fix=fix)
-    listed = as_edges(np.argwhere(np.triu(array)), where)
+    if joined or any((part < 0).any() or (part != np.floor(part)).any() for part in (types, array)):
+        fix = "They are whole numbers from 0; padding has type -1, or one-hot codes of 0, and no edges."
+        raise InputError("types of nodes or edges are no types", where=where, fix=fix)
+    listed = as_edges(np.argwhere(np.triu(array)), len(types), where)
     of_edges = array[listed[:, 0], listed[:, 1]].astype(np.int64).tolist()
     return OneGraph(len(types), listed, types.astype(np.int64).tolist(), of_edges)
 
@@ -130,28 +126,19 @@ def _from_networkx(graph: Any, where: str, node_names: Names, edge_names: Names)
         fix = "Convert it with networkx.Graph(graph) or networkx.DiGraph(graph)."
         raise InputError(f"expected a simple graph, found {type(graph).__name__}", where=where, fix=fix)
     place = {node: index for index, node in enumerate(graph.nodes)}
-    directed = bool(graph.is_directed())
-    around = [neighbours for _, neighbours in graph.adjacency()]
-    source = np.repeat(np.arange(len(around)), [len(neighbours) for neighbours in around])
-    ends = chain.from_iterable(around)
-    numbered = all(map(eq, place, range(len(place))))  # by networkx's own generators, and much faster
-    target = np.fromiter(ends if numbered else map(place.__getitem__, ends), np.int64, len(source))
-    # An undirected edge is listed at both ends.
-    kept = np.ones(len(source), bool) if directed else source <= target
-    of_nodes = [content for _, content in graph.nodes(data=True)]
-    of_edges = list(compress(chain.from_iterable(neighbours.values() for neighbours in around), kept))
+    listed = list(graph.edges(data=True))
 
-    def labels(contents: Sequence[Mapping[Any, Any]], names: Names, kind: str) -> list[Any] | None:
-        known = dict.fromkeys(name for content in contents if content for name in content)
+    def labels(contents: list[dict[Any, Any]], names: Names, kind: str) -> list[Any] | None:
+        known = dict.fromkeys(name for content in contents for name in content)
         # None for nodes or edges without the attribute.
         return _named(known, lambda name: [each.get(name) for each in contents], len(contents), names, kind, where)
 
     return OneGraph(
         len(place),
-        as_edges(np.stack([source, target], axis=1)[kept], where),
-        labels(of_nodes, node_names, "node"),
-        labels(of_edges, edge_names, "edge"),
-        directed,
+        as_edges([(place[source], place[target]) for source, target, _ in listed], len(place), where),
+        labels([content for _, content in graph.nodes(data=True)], node_names, "node"),
+        labels([content for _, _, content in listed], edge_names, "edge"),
+        bool(graph.is_directed()),
     )
 
 
@@ -160,7 +147,7 @@ def _from_pyg(data: Any, where: str, node_names: Names, edge_names: Names) -> On
     if ends.ndim != 2 or len(ends) != 2:
         raise InputError(f"edge_index has shape {ends.shape}", where=where, fix="Its shape must be (2, E).")
     count = int(data.num_nodes)
-    edges = _within(count, as_edges(ends.T, where), where)
+    edges = as_edges(ends.T, count, where)
     # Undirected edges are listed in both directions.
     keys, turned = edges @ np.array([count, 1]), edges @ np.array([1, count])
     directed = not np.isin(turned, keys).all()
@@ -206,43 +193,34 @@ def _from_mapping(value: Mapping[str, Any], where: str, node_names: Names, edge_
     unknown = [name for name in value if name not in ("nodes", "edges", "node_labels", "edge_labels", "directed")]
     if unknown:
         raise InputError(f"a graph has no {unknown[0]!r}", where=where, fix="See the page on generation.")
-    value = {name: on_host(part, f"{where}, {name}") for name, part in value.items()}
     directed = value.get("directed", False)
+    count: Any = value.get("nodes")
     if not isinstance(directed, bool | np.bool_):
         raise InputError(f"directed is {directed!r:.40}", where=where, fix="Write true or false.")
-    listed, count, labels = value["edges"], value.get("nodes"), value.get("node_labels")
-    if count is None and isinstance(labels, list | tuple | np.ndarray):
-        count = len(labels)
     if not _is_whole(count):
         fix = "It is the number of nodes; labels are in node_labels."
         raise InputError(f"nodes is {count!r:.40}", where=where, fix=fix)
-    assert count is not None
-    edges = _within(int(count), as_edges(listed, where), where)
-    chosen: list[Any] = []
-    for kind, names, rows in (("node", node_names, int(count)), ("edge", edge_names, len(edges))):
-        own = value.get(f"{kind}_labels")
-        if own is not None and (not isinstance(own, list | tuple | np.ndarray) or len(own) != rows):
-            size = len(own) if isinstance(own, list | tuple | np.ndarray) else 1
+    edges = as_edges(value["edges"], int(count), where)
+
+    def labels(kind: str, names: Names, rows: int) -> list[Any] | None:
+        own = on_host(value.get(f"{kind}_labels"), where)
+        if own is None or names is not None or not rows:
+            return _named((), list, rows, names, kind, where)
+        size = len(own) if isinstance(own, list | tuple | np.ndarray) else 1
+        if size != rows or isinstance(own, str):
             raise InputError(f"{size} {kind}_labels for {rows} {kind}s", where=where)
-        if names and rows:
-            fix = f"Its labels are {kind}_labels, which need no name. Ignore them with {kind}_labels=[]."
-            raise InputError(f"no {kind} has the attribute {names[0]!r}", where=where, fix=fix)
-        chosen.append(list(own) if own is not None and names != () and rows else None)
-    return OneGraph(int(count), edges, chosen[0], chosen[1], directed=bool(directed))
+        return list(own)
+
+    of_nodes, of_edges = labels("node", node_names, int(count)), labels("edge", edge_names, len(edges))
+    return OneGraph(int(count), edges, of_nodes, of_edges, directed=bool(directed))
 
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _within(nodes: int, edges: Ints, where: str) -> Ints:
-    if nodes < 0 or edges.max(initial=-1) >= nodes or edges.min(initial=0) < 0:
-        raise InputError(f"its edges refer to nodes beyond its {nodes} nodes", where=where)
-    return edges
-
-
-def as_edges(value: Any, where: str) -> Ints:
-    """Pairs of nodes, without loops."""
+def as_edges(value: Any, nodes: int, where: str) -> Ints:
+    """Pairs of these nodes, without loops."""
     try:
         ends = np.asarray(on_host(value, where))
     except ValueError:
@@ -256,6 +234,8 @@ def as_edges(value: Any, where: str) -> Ints:
     if loops.size:
         what = f"{loops.size} self-loops, the first at node {edges[loops[0], 0]}"
         raise InputError(what, where=where, fix="Remove them: graphs must be simple.")
+    if nodes < 0 or edges.max(initial=-1) >= nodes or edges.min(initial=0) < 0:
+        raise InputError(f"its edges refer to nodes beyond its {nodes} nodes", where=where)
     return edges
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,8 +14,7 @@ from graphgauge.core.arrays import on_host
 from graphgauge.core.disk import read_json
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.grid import Grid
-from graphgauge.core.types import AnyArray, Ints
+from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.generation.distances import Words
 from graphgauge.generation.graph_objects import (
     OneGraph,
@@ -46,19 +45,14 @@ class Graphs:
 
     Every edge is stored once, an undirected one with its smaller end first, and the edges of a graph are sorted.
     `node_labels` and `edge_labels` are hashes of the labels, one per node of all graphs and one per edge, if there are
-    any; `node_names` and `edge_names` the attributes that they are from. `trailing` counts graphs from matrices of one
-    size whose last nodes have no edges, and may be padding.
+    any.
 
     Examples
     --------
     >>> from graphgauge import generation
     >>> graphs = generation.Graphs.from_objects([(3, [(0, 1), (1, 2)]), (2, [(0, 1)])])
-    >>> print(graphs)
-           smallest    mean  largest
-    ────────────────────────────────
-    nodes         2  2.5000        3
-    edges         1  1.5000        2
-    2 undirected graphs
+    >>> graphs
+    Graphs: 2 undirected, 5 nodes, 3 edges
     >>> len(graphs.take([1]))
     1
     """
@@ -69,9 +63,6 @@ class Graphs:
     node_labels: Words | None = None
     edge_labels: Words | None = None
     directed: bool = False
-    node_names: tuple[str, ...] | None = None
-    edge_names: tuple[str, ...] | None = None
-    trailing: int = 0
 
     @classmethod
     def from_objects(
@@ -106,11 +97,8 @@ class Graphs:
             If an element is no graph, or has attributes of which it is not said whether they are labels.
         """
         names = [None if given is None else _names(given) for given in (node_labels, edge_labels)]
-        read = [
-            read_object(graph, f"{where}[{index}]", *names) for index, graph in enumerate(listed_graphs(graphs, where))
-        ]
-        of_names = [own or None for own in names]
-        return cls._joined_from(read, where, node_names=of_names[0], edge_names=of_names[1])
+        listed = enumerate(listed_graphs(graphs, where))
+        return cls._joined_from([read_object(graph, f"{where}[{place}]", *names) for place, graph in listed], where)
 
     @classmethod
     def from_adjacency(
@@ -142,9 +130,7 @@ class Graphs:
         listed = _parts(matrices, where, (3, 4))
         if node_types is None:
             read = [read_matrix(each, f"{where}[{place}]", padded=padded) for place, each in enumerate(listed)]
-            one_size = len({np.shape(each) for each in listed}) == 1 and not padded
-            trailing = sum(graph.listed.max(initial=-1) < graph.nodes - 1 for graph in read) if one_size else 0
-            return cls._joined_from(read, where, trailing=int(trailing))
+            return cls._joined_from(read, where)
         types = _parts(node_types, f"{where}, node_types", (2, 3))
         if len(types) != len(listed):
             raise InputError(f"{len(types)} graphs have node_types, and {len(listed)} have edges", where=where)
@@ -154,40 +140,23 @@ class Graphs:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, AnyArray]) -> Graphs:
         """From what `arrays` returns."""
-        texts: dict[str, Any] = {
-            name: tuple(arrays[name].tolist()) for name in ("node_names", "edge_names") if name in arrays
-        }
-        flags = {"directed": bool(arrays["directed"]), "trailing": int(arrays["trailing"])}
-        return cls(**{**arrays, **texts, **flags})
+        content: dict[str, Any] = {**arrays, "directed": bool(arrays["directed"])}
+        return cls(**content)
 
     @classmethod
-    def _joined_from(cls, read: Sequence[OneGraph], where: str, trailing: int = 0, **names: Any) -> Graphs:
+    def _joined_from(cls, read: Sequence[OneGraph], where: str) -> Graphs:
         _require_few_isolated(read, where)
-        nodes = np.array([graph.nodes for graph in read], np.int64)
-        with_edges = [graph for graph in read if len(graph.listed)]
-        if len({graph.directed for graph in with_edges}) > 1:
-            raise InputError("some graphs are directed and others are not", where=where, fix=_ONE_KIND)
-        directed = any(graph.directed for graph in with_edges)
-        _require_labelled_alike([graph.node_labels is not None for graph in read if graph.nodes], "node", where)
-        _require_labelled_alike([graph.edge_labels is not None for graph in with_edges], "edge", where)
+        require_alike(read, where)
+        directed = any(graph.directed for graph in read if len(graph.edges))
         of_nodes = [label for graph in read for label in graph.node_labels or ()]
         of_edges = [label for graph in read for label in graph.edge_labels or ()]
+        owner = np.repeat(np.arange(len(read)), [len(graph.edges) for graph in read])
+        listed = np.concatenate([np.empty((0, 2), np.int64), *(graph.edges for graph in read)])
         words = label_words(of_edges) if of_edges else None
-        owner = np.repeat(np.arange(len(read)), [len(graph.listed) for graph in read])
-        listed = np.concatenate([np.empty((0, 2), np.int64), *(graph.listed for graph in read)])
         edges, owner, words = _distinct(listed, owner, words, where, directed=directed)
         offsets = np.append(0, np.cumsum(np.bincount(owner, minlength=len(read)))).astype(np.int64)
-        return cls(
-            nodes,
-            offsets,
-            edges,
-            label_words(of_nodes) if of_nodes else None,
-            words,
-            directed,
-            names.get("node_names") if of_nodes else None,
-            names.get("edge_names") if of_edges else None,
-            trailing,
-        )
+        nodes = np.array([graph.nodes for graph in read], np.int64)
+        return cls(nodes, offsets, edges, label_words(of_nodes) if of_nodes else None, words, directed)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -197,23 +166,11 @@ class Graphs:
         return self.edges[self.offsets[index] : self.offsets[index + 1]]
 
     def __repr__(self) -> str:
-        return str(self._table)
-
-    def _repr_html_(self) -> str:
-        return self._table.to_html()
-
-    @property
-    def _table(self) -> Grid:
-        """The sizes of the graphs."""
-        if not len(self):
-            return Grid.of(graphs=[0])
-        kind = "directed" if self.directed else "undirected"
-        labels = [("nodes", self.node_labels, self.node_names), ("edges", self.edge_labels, self.edge_names)]
-        told = [f"{name} labelled{_by(names)}" for name, words, names in labels if words is not None]
-        sizes = (("nodes", self.nodes), ("edges", np.diff(self.offsets)))
-        rows = [(name, int(own.min()), float(own.mean()), int(own.max())) for name, own in sizes]
-        note = ", ".join([f"{len(self)} {kind} graphs", *told])
-        return Grid.of_rows(("", "smallest", "mean", "largest"), rows, notes=(note,))
+        kind, sizes = (
+            "directed" if self.directed else "undirected",
+            f"{self.nodes.sum()} nodes, {len(self.edges)} edges",
+        )
+        return f"Graphs: {len(self)} {kind}, {sizes}"
 
     def take(self, rows: Any) -> Graphs:
         """Some of the graphs, by a mask or by index.
@@ -244,28 +201,24 @@ class Graphs:
     def joined(self, other: Graphs) -> Graphs:
         """These graphs and then the other ones, of the same kind."""
         require_alike((self, other))
-        labels = {
-            name: None if not parts else np.concatenate(parts)
-            for name in ("node_labels", "edge_labels")
-            for parts in [[own for own in (getattr(self, name), getattr(other, name)) if own is not None]]
-        }
         return Graphs(
             np.concatenate([self.nodes, other.nodes]),
             np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
             np.concatenate([self.edges, other.edges]),
-            directed=self.directed or other.directed,
-            node_names=self.node_names or other.node_names,
-            edge_names=self.edge_names or other.edge_names,
-            trailing=self.trailing + other.trailing,
-            **labels,
+            concatenated(self.node_labels, other.node_labels),
+            concatenated(self.edge_labels, other.edge_labels),
+            self.directed or other.directed,
         )
 
     def arrays(self) -> dict[str, AnyArray]:
         """The arrays that `from_arrays` takes, by name."""
-        names = ("nodes", "offsets", "edges", "node_labels", "edge_labels", "node_names", "edge_names")
-        known = {name: getattr(self, name) for name in names}
-        arrays = {name: np.asarray(own) for name, own in known.items() if own is not None}
-        return arrays | {"directed": np.array(self.directed), "trailing": np.array(self.trailing)}
+        known = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: np.asarray(own) for name, own in known.items() if own is not None}
+
+    @property
+    def valid(self) -> Mask:
+        """Which can be samples at all: those with nodes (n,)."""
+        return np.asarray(self.nodes > 0)
 
     @cached_property
     def starts(self) -> Ints:
@@ -323,30 +276,26 @@ def read_graphs(
     InputError
         If it cannot be read.
     """
-    place = Path(path)
+    place, where = Path(path), str(path)
     ending = place.suffix.lower()
     if ending == ".json":
         content = read_json(place)
         if not isinstance(content, list):
-            raise InputError(
-                "not a JSON list of graphs", where=str(path), fix='Each is {"nodes": 3, "edges": [[0, 1]]}.'
-            )
+            raise InputError("not a JSON list of graphs", where=where, fix='Each is {"nodes": 3, "edges": [[0, 1]]}.')
     elif ending in (".g6", ".s6"):
         networkx = need("networkx", "graph6 files")
-        read = networkx.read_graph6 if ending == ".g6" else networkx.read_sparse6
         try:
-            content = read(place)
+            content = (networkx.read_graph6 if ending == ".g6" else networkx.read_sparse6)(place)
         except FileNotFoundError:
-            raise InputError("no such file", where=str(path)) from None
+            raise InputError("no such file", where=where) from None
         except (networkx.NetworkXException, ValueError, IndexError) as error:
             fix = "Write one graph per line."
-            raise InputError(f"cannot be read ({error!s:.100})", where=str(path), fix=fix) from None
+            raise InputError(f"cannot be read ({error!s:.100})", where=where, fix=fix) from None
         content = content if isinstance(content, list) else [content]
     else:
-        raise InputError(
-            f"{ending or 'no ending'} is no ending of graphs", where=str(path), fix="Write .json, .g6 or .s6."
-        )
-    return Graphs.from_objects(content, node_labels=node_labels, edge_labels=edge_labels, where=str(path))
+        what = f"{ending or 'no ending'} is no ending of graphs"
+        raise InputError(what, where=where, fix="Write .json, .g6 or .s6.")
+    return Graphs.from_objects(content, node_labels=node_labels, edge_labels=edge_labels, where=where)
 
 
 def are_graph_objects(value: Any) -> bool:
@@ -355,43 +304,26 @@ def are_graph_objects(value: Any) -> bool:
     return hasattr(value, "to_data_list") or any(is_networkx(each) or is_pyg(each) for each in listed[:1])
 
 
-def require_alike(collections: Iterable[Graphs], where: str = "graphs") -> None:
-    """Refuse to compare directed graphs with others, labelled ones with others, and labels of different attributes."""
-    known = [graphs for graphs in collections if len(graphs)]
-    if len({graphs.directed for graphs in known if len(graphs.edges)}) > 1:
-        raise InputError("some graphs are directed and others are not", where=where, fix=_ONE_KIND)
-    _require_labelled_alike([graphs.node_labels is not None for graphs in known if graphs.nodes.any()], "node", where)
-    _require_labelled_alike([graphs.edge_labels is not None for graphs in known if len(graphs.edges)], "edge", where)
-    for kind, names in (
-        ("node", {graphs.node_names for graphs in known if graphs.node_names}),
-        ("edge", {graphs.edge_names for graphs in known if graphs.edge_names}),
-    ):
-        if len(names) > 1:
-            texts = " and by ".join(", ".join(own) for own in sorted(names))
-            fix = f"Name the same attributes with {kind}_labels=."
-            raise InputError(f"{kind}s are labelled by {texts}", where=where, fix=fix)
-
-
-_ONE_KIND = "Convert them to one kind. PyG data that list each edge once are read as directed: use to_undirected."
-
-
-def _require_labelled_alike(labelled: Sequence[bool], kind: str, where: str) -> None:
-    """Refuse to compare graphs with and without labels, which would all differ."""
-    if len(set(labelled)) > 1:
-        fix = f"Label all of them, or ignore the labels with {kind}_labels=[]."
-        raise InputError(f"some graphs have labelled {kind}s and others do not", where=where, fix=fix)
+def require_alike(collections: Iterable[Graphs | OneGraph], where: str = "graphs") -> None:
+    """Refuse to compare directed graphs with others, and labelled ones with others, which would all differ."""
+    known = list(collections)
+    with_edges = [graphs for graphs in known if len(graphs.edges)]
+    if len({graphs.directed for graphs in with_edges}) > 1:
+        fix = "Convert them to one kind. PyG data that list each edge once are read as directed: use to_undirected."
+        raise InputError("some graphs are directed and others are not", where=where, fix=fix)
+    with_nodes = [graphs for graphs in known if np.any(graphs.nodes)]
+    for kind, some in (("node", with_nodes), ("edge", with_edges)):
+        if len({getattr(graphs, f"{kind}_labels") is None for graphs in some}) > 1:
+            fix = f"Label all of them, or ignore the labels with {kind}_labels=[]."
+            raise InputError(f"some graphs have labelled {kind}s and others do not", where=where, fix=fix)
 
 
 def _require_few_isolated(read: Sequence[OneGraph], where: str) -> None:
     total = sum(graph.nodes for graph in read)
-    shown = sum(2 * len(graph.listed) + len(graph.node_labels or ()) for graph in read)
+    shown = sum(2 * len(graph.edges) + len(graph.node_labels or ()) for graph in read)
     if total > max(_MOST_ISOLATED, _ISOLATED_PER_END * shown):
         fix = "Check the numbers of nodes."
         raise InputError(f"graphs with {total:,} nodes, nearly all without edges", where=where, fix=fix)
-
-
-def _by(names: tuple[str, ...] | None) -> str:
-    return "" if names is None else f" by {', '.join(names)}"
 
 
 def _names(given: Sequence[str]) -> tuple[str, ...]:
@@ -433,7 +365,11 @@ def _ranges(starts: Ints, lengths: Ints) -> Ints:
 
 
 def rows_of(items: Any, rows: Any) -> Any:
-    """Some of the samples, by index or mask: graphs, molecules, or the rows of an array."""
+    """Some of the samples, by index or mask: graphs, molecules, the rows of an array or a list, or of each column."""
+    if isinstance(items, Mapping):
+        return {name: rows_of(column, rows) for name, column in items.items()}
+    if isinstance(items, list | tuple):
+        return [items[place] for place in np.arange(len(items))[np.asarray(rows)]]
     return items.take(rows) if hasattr(items, "joined") else items[rows]
 
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphgauge import _core
-from graphgauge.core.errors import InputError
 from graphgauge.core.threads import threads_for
-from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.generation.averages import flat
 from graphgauge.generation.distances import Words, bit_distances, packed
 from graphgauge.generation.graph_features import cityblock
 from graphgauge.generation.graphs import Graphs, concatenated, require_alike
@@ -42,20 +41,17 @@ class Identity(NamedTuple):
 def codes(*sides: Any, bound: int = MOST_REFINEMENTS) -> Identity:
     """Ids that are equal if and only if samples are, over all sides together, numbered as they first occur.
 
-    A graph whose search exceeds `bound` refinements is equal to all graphs of its size and colours. Molecules that
-    cannot be read are equal to no other.
+    All sides are of one kind and shape. A graph whose search exceeds `bound` refinements is equal to all graphs of its
+    size and colours. Molecules that cannot be read are equal to no other.
     """
-    if len({type(side) for side in sides}) > 1:
-        kinds = " and ".join(sorted({_kind(side) for side in sides}))
-        raise InputError(f"{kinds} cannot be equal", where="samples", fix="Pass all sides in one form.")
     undecided = 0
-    if all(isinstance(side, Graphs) for side in sides):
+    if isinstance(sides[0], Graphs):
         ids, undecided = _graph_ids(sides, bound)
-    elif all(isinstance(side, Molecules) for side in sides):
+    elif isinstance(sides[0], Molecules):
         texts = [text or f" {place}" for place, text in enumerate(text for side in sides for text in side.smiles)]
         ids = np.unique(texts, return_inverse=True)[1]
     else:
-        ids = _row_ids(sides)
+        ids = _row_ids(np.concatenate([flat(side) for side in sides]))
     lengths = [len(side) for side in sides]
     return Identity(tuple(np.split(_in_order(ids), np.cumsum(lengths)[:-1])), undecided)
 
@@ -77,10 +73,6 @@ def unique_at(ids: AnyArray, k: int) -> float:
     return min(math.fsum(1 - missed[multiplicity - 1]) / k, 1.0)  # never above 1 by rounding
 
 
-def _kind(side: Any) -> str:
-    return "graphs" if isinstance(side, Graphs) else "molecules" if isinstance(side, Molecules) else "arrays"
-
-
 def _in_order(ids: Ints) -> Ints:
     """The same ids, numbered in the order of their first occurrence."""
     _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
@@ -89,20 +81,12 @@ def _in_order(ids: Ints) -> Ints:
     return np.asarray(rank[inverse.ravel()])
 
 
-def _row_ids(sides: tuple[AnyArray, ...]) -> Ints:
-    shapes = {side.shape[1:] for side in sides}
-    if len(shapes) > 1:
-        texts = " and ".join(str(shape) for shape in sorted(shapes))
-        raise InputError(f"samples of shape {texts} cannot be equal", where="samples")
-    words = np.concatenate([packed(np.reshape(side, (len(side), _size(side))).astype(bool)) for side in sides])
+def _row_ids(bits: Mask) -> Ints:
+    words = packed(bits.astype(bool))
     if not words.size:
         return np.zeros(len(words), np.int64)  # rows without bits are all equal
     rows = words.view(np.dtype((np.void, words.shape[1] * words.itemsize))).ravel()
     return np.unique(rows, return_inverse=True)[1]
-
-
-def _size(side: AnyArray) -> int:
-    return int(np.prod(side.shape[1:]))
 
 
 def _graph_ids(sides: tuple[Graphs, ...], bound: int) -> tuple[Ints, int]:
@@ -121,7 +105,7 @@ def _graph_ids(sides: tuple[Graphs, ...], bound: int) -> tuple[Ints, int]:
     return ids, int(doubtful.sum())
 
 
-def _words(graphs: Graphs, bound: int) -> tuple[Words, Words, Words, NDArray[np.bool_]]:
+def _words(graphs: Graphs, bound: int) -> tuple[Words, Words, Words, Mask]:
     """Numbers of nodes and edges, colours, canonical forms, and whether these are undecided, of each graph."""
     counts = np.diff(graphs.offsets)
     forms, colours, undecided = _core.graph_words(
@@ -178,8 +162,7 @@ def _weights(samples: Any, pool: Any) -> Floats:
     elif isinstance(samples, Molecules):
         distances = bit_distances(samples.fingerprints, pool.fingerprints, "jaccard")
     else:
-        own, other = (np.reshape(side, (len(side), _size(side))) for side in (samples, pool))
-        distances = bit_distances(own, other, "jaccard")
+        distances = bit_distances(flat(samples), flat(pool), "jaccard")
     closest = distances == distances.min(axis=1, keepdims=True)
     return np.asarray(closest / closest.sum(axis=1, keepdims=True))
 
@@ -195,13 +178,12 @@ def _graph_distances(graphs: Graphs, others: Graphs) -> Floats:
     far = cityblock(_colour_counts(graphs), _colour_counts(others))
     (owner, words), (other_owner, other_words) = _without_an_edge(graphs), _without_an_edge(others)
     known, place = np.unique(np.concatenate([words, other_words]), return_inverse=True)
-    has, other_has = (
-        csr_array((np.ones(len(rows)), (rows, own)), shape=(size, len(known)))
-        for rows, own, size in (
-            (owner, place[: len(words)], len(graphs)),
-            (other_owner, place[len(words) :], len(others)),
-        )
-    )
+
+    def incidence(rows: Ints, columns: Ints, count: int) -> Any:
+        return csr_array((np.ones(len(rows)), (rows, columns)), shape=(count, len(known)))
+
+    has = incidence(owner, place[: len(words)], len(graphs))
+    other_has = incidence(other_owner, place[len(words) :], len(others))
     near = (has @ other_has.T).tocoo()
     far[near.row, near.col] -= 1 + far.max(initial=0.0)
     return far

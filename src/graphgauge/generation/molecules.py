@@ -17,7 +17,6 @@ import numpy as np
 from graphgauge.core.arrays import text_array
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.grid import Grid
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.generation.distances import Words, bit_distances, packed
 from graphgauge.generation.graphs import Graphs
@@ -98,15 +97,8 @@ class Molecules:
         return len(self.smiles)
 
     def __repr__(self) -> str:
-        return str(self._table)
-
-    def _repr_html_(self) -> str:
-        return self._table.to_html()
-
-    @property
-    def _table(self) -> Grid:
-        known = [each for each in self.smiles if each]
-        return Grid.of(molecules=[len(self)], valid=[len(known)], different=[len(set(known))])
+        different = len({text for text in self.smiles if text})
+        return f"Molecules: {len(self)}, {self.valid.sum()} of them valid, {different} different"
 
     def take(self, rows: Any) -> Molecules:
         """Some of the molecules, by a mask or by index.

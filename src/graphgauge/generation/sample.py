@@ -6,7 +6,7 @@ objects or files -> three `Samples` -> `Sides.from_samples` checks them once -> 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,15 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.archive import read_archive, write_archive
+from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import number
-from graphgauge.core.types import AnyArray, Mask
-from graphgauge.generation.checked import CONTAINERS, all_checked, channels_of, judged, kind_of, side_of, whole_items
+from graphgauge.core.types import AnyArray, Ints, Mask
+from graphgauge.generation import columns as read
 from graphgauge.generation.columns import Conditions, Samples
+from graphgauge.generation.graphs import Graphs, are_graph_objects, require_alike, rows_of
+from graphgauge.generation.identity import codes as identity_codes
+from graphgauge.generation.molecules import Molecules
 
 __all__ = ["Samples", "Sides"]
 
@@ -93,27 +97,28 @@ class Sides:
             If samples have different shapes, or a value is NaN.
         """
         threshold = None if threshold is None else number("threshold", threshold, 0, 1)
-        given: dict[str, Any] = {"real": side_of(real), "generated": side_of(generated), "train": side_of(train)}
-        asked = {name: side for name, side in given.items() if side is not None and name != "train"}
-        if labels is not None and asked and all(side.conditions is None and len(side) for side in asked.values()):
-            raise OptionError("labels needs conditions", fix="Pass Samples(items, conditions=…).").about("labels")
-        conditions = Conditions(
-            {f"{name}.conditions": side.conditions for name, side in asked.items() if side.conditions is not None},
-            labels,
-            ordered=bool(ordered),
-        )
-        sides, found = all_checked(given, conditions, threshold, validate)
+        given = {name: as_side(value) for name, value in (("real", real), ("generated", generated), ("train", train))}
+        own = {f"{name}.conditions": getattr(given[name], "conditions", None) for name in ("real", "generated")}
+        labelled = {name: values for name, values in own.items() if values is not None}
+        conditions = Conditions(labelled, labels, ordered=bool(ordered))
+        sides = {
+            name: _checked(name, side, conditions, threshold, validate)
+            for name, side in given.items()
+            if side is not None
+        }
+        sides, dropped = _without_empty(_with_shapes(sides))
+        require_one_kind(sides)
         return cls(
-            **sides,
-            classifier=judged(classifier, conditions),
+            **_marked(sides),
+            classifier=_judged(classifier, conditions),
             labels=conditions.names,
             ordered=bool(ordered),
-            channels=channels_of(channels, sides),
+            channels=_channels(channels, sides),
             threshold=threshold,
             leaks=leaks,
             options=dict(options or {}),
             missing=dict(missing or {}),
-            notes=tuple(dict.fromkeys((*notes, *found))),
+            notes=tuple(dict.fromkeys((*notes, *dropped, *_foreign_labels(sides)))),
         )
 
     @property
@@ -145,7 +150,7 @@ class Sides:
         made, real = self.generated, self.real
         if real is None or made is None or real.valid is not None or made.items is None:
             return True
-        return bool(np.array_equal(made.kept, whole_items(made.items)))
+        return bool(np.array_equal(made.kept, getattr(made.items, "valid", np.ones(len(made), bool))))
 
     @property
     def copied(self) -> Mask | None:
@@ -178,32 +183,18 @@ class Sides:
         >>> len(generation.Sides.load("sides.npz").real)
         4
         """
-        kinds: dict[str, str] = {}
         arrays: dict[str, AnyArray] = {}
-        for name in _SIDES:
-            side = getattr(self, name)
-            for column, value in side.columns().items() if side is not None else ():
-                if column == "in_training":
-                    continue
-                if kind_of(value) != "bits":
-                    kinds[name] = kind_of(value)
-                    arrays |= {f"{name}.items.{part}": array for part, array in value.arrays().items()}
-                elif isinstance(value, Mapping):
-                    arrays |= {f"{name}.{column}.{part}": array for part, array in value.items()}
-                else:
+        sides = {name: getattr(self, name) for name in _SIDES if getattr(self, name) is not None}
+        for name, side in sides.items():
+            for column, value in side.columns().items():
+                parts = value.arrays() if isinstance(value, Graphs | Molecules) else value
+                if isinstance(parts, Mapping):
+                    arrays |= {f"{name}.{column}.{part}": array for part, array in parts.items()}
+                elif column != "in_training":
                     arrays[f"{name}.{column}"] = value
-        facts: dict[str, Any] = {
-            "kinds": kinds,
-            "labels": list(self.labels),
-            "ordered": self.ordered,
-            "channels": None if self.channels is None else list(self.channels),
-            "threshold": self.threshold,
-            "leaks": self.leaks,
-            "options": dict(self.options),
-            "missing": dict(self.missing),
-            "notes": list(self.notes),
-        }
-        write_archive(path, _KIND, facts, arrays)
+        facts = {name: getattr(self, name) for name in _FACTS}
+        kinds = {name: kind_of(side.items) for name, side in sides.items() if kind_of(side.items) in _CONTAINERS}
+        write_archive(path, _KIND, {**facts, "kinds": kinds}, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> Sides:
@@ -226,8 +217,10 @@ class Sides:
         """
         facts, arrays = read_archive(path, _KIND)
         try:
-            kinds = facts.pop("kinds")
-            sides: dict[str, Any] = {name: _from_arrays(name, arrays, kinds.get(name)) for name in _SIDES}
+            columns = {name: nested(own) for name, own in nested(arrays).items()}
+            for name, kind in facts.pop("kinds").items():
+                columns[name]["items"] = _CONTAINERS[kind].from_arrays(columns[name]["items"])
+            sides: dict[str, Any] = {name: Samples(**own) for name, own in columns.items()}
             return cls.from_samples(**sides, **facts)
         except InputError as error:
             raise InputError(error.what, where=f"{path} ({error.where})", fix="Write it again.") from None
@@ -236,18 +229,201 @@ class Sides:
 
 
 _KIND, _SIDES = "samples", ("real", "generated", "train", "classifier")
+_FACTS = ("labels", "ordered", "channels", "threshold", "leaks", "options", "missing", "notes")
+_CONTAINERS: dict[str, Any] = {"graphs": Graphs, "molecules": Molecules}
 
 
-def _from_arrays(name: str, arrays: Mapping[str, AnyArray], kind: str | None) -> Samples | None:
-    """One side of a file."""
-    columns: dict[str, Any] = {}
-    for place, array in arrays.items():
-        side, _, column = place.partition(".")
-        first, _, part = column.partition(".")
-        if side == name and part:
-            columns.setdefault(first, {})[part] = array
-        elif side == name:
-            columns[column] = array
-    if kind is not None:
-        columns["items"] = CONTAINERS[kind].from_arrays(columns["items"])
-    return Samples(**columns) if columns else None
+def nested(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Arrays called A.B as {A: {B: array}}, others as they are."""
+    content: dict[str, Any] = {}
+    for name, array in arrays.items():
+        first, _, part = name.partition(".")
+        content |= {first: {**content.get(first, {}), part: array} if part else array}
+    return content
+
+
+# ---- one side
+
+
+def as_side(value: Any) -> Samples | None:
+    """The samples of a side, which may be plain items."""
+    return value if value is None or isinstance(value, Samples) else Samples(value)
+
+
+def _checked(
+    name: str, side: Samples, conditions: Conditions, threshold: float | None, validate: Callable[[Any], Any] | None
+) -> Samples:
+    """One side as arrays, all of one length, conditions as codes."""
+    if not side.columns():
+        raise InputError("has no column", where=name, fix="Pass items, statistics or latents.")
+    items = None if side.items is None else _as_items(side.items, name)
+    n = len(side) if items is None else len(items)
+    if isinstance(items, Molecules) and side.statistics is None:
+        side = replace(side, statistics=items.statistics)
+    if validate is not None and name != "train":
+        side = replace(side, valid=_validated(name, side, validate))
+    readers: dict[str, Callable[[Any, str, int], Any]] = {
+        "valid": read.as_validity,
+        "statistics": read.as_statistics,
+        "latents": read.as_vectors,
+        "variances": read.as_variances,
+        "predicted": conditions.answers,
+    }
+    columns = {
+        column: reader(getattr(side, column), f"{name}.{column}", n)
+        for column, reader in readers.items()
+        if getattr(side, column) is not None
+    }
+    if "variances" in columns and columns["variances"].shape != getattr(columns.get("latents"), "shape", None):
+        raise InputError("variances without latents of this shape", where=f"{name}.variances", fix="Pass both.")
+    if side.reconstructed is not None:
+        where, shape = f"{name}.reconstructed", getattr(items, "shape", "no bits")
+        value = side.reconstructed
+        bits = read.as_bits(value, where) if threshold is None else read.thresholded(value, threshold, where)
+        if bits.shape != shape:
+            raise InputError(f"shape {bits.shape}, {name} samples have {shape}", where=where)
+        columns["reconstructed"] = bits
+    return Samples(items, conditions=_codes(name, side.conditions, n, conditions), **columns)
+
+
+def _as_items(value: Any, name: str) -> Any:
+    """Samples as they are compared: bits, `Graphs` or `Molecules`. What could be two of these is refused."""
+    if isinstance(value, Graphs | Molecules):
+        return value
+    if are_graph_objects(value):
+        return Graphs.from_objects(value, where=name)
+    if isinstance(value, list | tuple) and value and all(isinstance(each, str) for each in value):
+        raise InputError("a list of texts", where=name, fix="Molecules are Molecules.from_smiles(texts).")
+    if isinstance(value, Mapping) or hasattr(value, "columns"):
+        fix = "Pass its columns as statistics: Samples(statistics=table)."
+        raise InputError("the rows of a table are not samples", where=name, fix=fix)
+    ragged = "Graphs are Graphs.from_objects(…), adjacency matrices Graphs.from_adjacency(…)."
+    array = as_numeric(value, name, ragged=ragged)
+    if read.may_be_adjacency(array):
+        what = f"an array of shape {array.shape} whose samples are symmetric with a diagonal of 0 may be graphs or bits"
+        fix = "Graphs are Graphs.from_adjacency(array), bits array.reshape(len(array), -1)."
+        raise InputError(what, where=name, fix=fix)
+    return read.as_bits(array, name)
+
+
+def _validated(name: str, side: Samples, validate: Callable[[Any], Any]) -> Any:
+    """What a function of all samples says of each."""
+    if side.valid is not None:
+        raise OptionError(f"validate and {name}.valid are both given", fix="Pass one of them.")
+    try:
+        return validate(side.items)
+    except Exception as error:
+        fix = "It gets all samples of a side, and says of each whether it is valid: [f(each) for each in samples]."
+        raise InputError(f"validate failed: {type(error).__name__}: {error}", where=name, fix=fix) from error
+
+
+def _codes(name: str, values: Any, n: int, conditions: Conditions) -> Ints | None:
+    """The condition of each sample; of training samples, which may have others, −1 or not known."""
+    if values is not None:
+        return conditions.codes(values, f"{name}.conditions", n, strict=name != "train")
+    if len(conditions) == 1 and (name == "train" or not conditions.named):
+        return np.zeros(n, np.int64)
+    if n and name != "train":
+        raise InputError("conditions are missing", where=name, fix="Pass Samples(items, conditions=…).")
+    return None if name == "train" else np.empty(0, np.int64)
+
+
+def _judged(classifier: Samples | None, conditions: Conditions) -> Samples | None:
+    """The true and predicted conditions of real samples that the classifier was not trained on."""
+    if classifier is None:
+        return None
+    if not isinstance(classifier, Samples) or classifier.conditions is None or classifier.predicted is None:
+        fix = "Pass Samples(conditions=true, predicted=answers) of real held-out samples."
+        raise InputError("expected true and predicted conditions", where="classifier", fix=fix)
+    codes = conditions.answers(classifier.conditions, "classifier.conditions", None)
+    predicted = conditions.answers(classifier.predicted, "classifier.predicted", len(codes))
+    return Samples(conditions=codes, predicted=predicted)
+
+
+# ---- all sides together
+
+
+def kind_of(items: Any) -> str:
+    """What items are: `bits`, `graphs` or `molecules`."""
+    return next((name for name, kind in _CONTAINERS.items() if isinstance(items, kind)), "bits")
+
+
+def _with_shapes(sides: dict[str, Samples]) -> dict[str, Samples]:
+    """An empty list is a side without samples, whatever samples the others have."""
+    model = next((side.items for side in sides.values() if side.items is not None and len(side)), None)
+    if model is None:
+        return sides
+    none = rows_of(model, np.empty(0, np.int64))
+    shapeless = [name for name, side in sides.items() if getattr(side.items, "shape", None) == (0,)]
+    return sides | {name: replace(sides[name], items=none) for name in shapeless}
+
+
+def _without_empty(sides: dict[str, Samples]) -> tuple[dict[str, Samples], list[str]]:
+    """Graphs without nodes and molecules that cannot be read: generated ones are not valid, others are dropped."""
+    notes, kept = [], dict(sides)
+    for name, side in sides.items():
+        if not isinstance(side.items, Graphs | Molecules):
+            continue
+        valid, is_graphs = side.items.valid, isinstance(side.items, Graphs)
+        if name == "generated" and not (is_graphs and valid.all()):
+            kept[name] = replace(side, valid=side.kept & valid)
+        elif not valid.all():
+            what = "graphs have no nodes" if is_graphs else "molecules cannot be read"
+            notes.append(f"{int((~valid).sum())} of {len(valid)} {name} {what} and are left out")
+            kept[name] = side.take(valid)
+    return kept, notes
+
+
+def require_one_kind(sides: Mapping[str, Samples]) -> None:
+    """Refuse sides that cannot be compared with each other."""
+    items = {name: side.items for name, side in sides.items() if side.items is not None and len(side)}
+    every = [graphs for graphs in items.values() if isinstance(graphs, Graphs)]
+    shown: dict[str, dict[str, Any]] = {
+        "samples": {name: kind_of(each) for name, each in items.items()},
+        "shapes of samples": {name: each.shape[1:] for name, each in items.items() if isinstance(each, np.ndarray)},
+        "latents": {name: side.latents.shape[1] for name, side in sides.items() if side.latents is not None},
+        "statistics": {name: _named(side.statistics) for name, side in sides.items() if side.statistics is not None},
+    }
+    for what, own in shown.items():
+        if len(set(own.values())) > 1:
+            said = " and ".join(f"{value} of {name}" for name, value in own.items())
+            raise InputError(f"{what} differ: {said}", where=" and ".join(own), fix="Give the same on all sides.")
+    require_alike(every, " and ".join(items))
+
+
+def _named(statistics: Mapping[str, AnyArray]) -> str:
+    return ", ".join(f"{name} (text)" if statistics[name].dtype.kind == "U" else name for name in sorted(statistics))
+
+
+def _marked(sides: dict[str, Samples]) -> dict[str, Any]:
+    """The sides with marks at real and generated samples that are in training."""
+    some = {name: side.items for name, side in sides.items() if side.items is not None and len(side)}
+    compared = [name for name in some if name != "train"] if "train" in some else []
+    *own, known = identity_codes(*(some[name] for name in compared), some["train"]).ids if compared else ((),)
+    marks = {name: np.isin(ids, known) for name, ids in zip(compared, own, strict=True)}
+    judged = {name: side for name, side in sides.items() if name != "train"}
+    return sides | {
+        name: replace(side, in_training=marks.get(name, np.zeros(len(side), bool))) for name, side in judged.items()
+    }
+
+
+def _channels(channels: Sequence[str] | None, sides: Mapping[str, Samples]) -> tuple[str, ...] | None:
+    if channels is None:
+        return None
+    names = read.as_names(channels, "channels")
+    for side in sides.values():
+        if isinstance(side.items, np.ndarray) and side.items.shape[1:2] != (len(names),):
+            raise InputError(f"{len(names)} channels named, samples have {side.items.shape[1]}", where="channels")
+    return names
+
+
+def _foreign_labels(sides: Mapping[str, Samples]) -> list[str]:
+    """A note if labels of generated graphs never occur elsewhere: they are probably written in another way."""
+    notes = []
+    for kind in ("node", "edge"):
+        words = {name: getattr(side.items, f"{kind}_labels", None) for name, side in sides.items()}
+        own = words.pop("generated", None)
+        others = [each for each in words.values() if each is not None and len(each)]
+        if own is not None and len(own) and others and not np.isin(own, np.concatenate(others)).any():
+            notes.append(f"no label of generated {kind}s occurs among the real and training graphs")
+    return notes

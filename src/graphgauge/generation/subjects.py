@@ -1,29 +1,38 @@
 """Generators as objects: what they may offer, and `collect`, which asks them for all that `evaluate` needs.
 
-A subject is any object with some of these methods; no base class is needed. `n` samples of one shape are an array
-(n, *shape) of bits; a condition is an index into `conditions`. What is missing is skipped. Samples are passed as
-read-only copies: a method that works in place must copy them first.
+A subject is any object with some of these methods; no base class is needed, and what is missing is skipped.
+
+- `generate(condition, n, *, temperature, seed)`: n attempts for one condition, as probabilities or bits (n, *shape),
+  graphs or molecules; all attempts, not only valid ones: the share of valid attempts is measured first
+- `reconstruct(samples, conditions)`: each sample after encoding and decoding, without noise, likewise
+- `encode(samples, conditions)`: the latent vector (n, d) of each sample, without noise
+- `validate(samples)`: whether each of n samples is valid; None counts as not valid
+- `statistics(samples)`: named statistics (n,), whose distributions are compared with those of real samples
+
+A condition is an index into the attribute `conditions`, their names; `ordered` and `channels` may be attributes, too. A
+classifier has `predict(samples)`, the code of the condition of each. Methods get copies, of which arrays are read-only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import on_host
+from graphgauge.core.arrays import as_numeric, refuse_nan
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.options import number, whole_number
 from graphgauge.core.registry import sections as declared_sections
-from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.generation.asking import Asked
-from graphgauge.generation.columns import Conditions, thresholded
+from graphgauge.core.types import AnyArray, Ints
+from graphgauge.generation.columns import Conditions, Samples, thresholded
 from graphgauge.generation.graphs import Graphs, are_graph_objects, rows_of
 from graphgauge.generation.molecules import Molecules
-from graphgauge.generation.sample import Samples, Sides
+from graphgauge.generation.sample import Sides, as_side
 from graphgauge.io.code import own_code
 
 # Samples in one call of a method.
@@ -32,39 +41,6 @@ BATCH = 512
 _MOST_DESCRIBED = 10_000
 # Samples that are encoded again to test whether the encoder uses the condition.
 _PROBED = 256
-
-# ---- what a subject may offer
-
-
-class Subject(Protocol):
-    """All that a generator may have; `ordered` (False) and `channels` may be attributes beside `conditions`."""
-
-    @property
-    def conditions(self) -> Sequence[str]:
-        """The names of the conditions, code 0 first."""
-
-    def reconstruct(self, samples: Any, conditions: Ints) -> Floats | Mask:
-        """Each sample after encoding and decoding, without noise: probabilities (n, *shape) in [0, 1], or bits."""
-
-    def encode(self, samples: Any, conditions: Ints) -> Floats:
-        """The latent vector (n, d) of each sample, without noise."""
-
-    def generate(self, condition: int, n: int, *, temperature: float, seed: int) -> Any:
-        """n attempts for one condition: probabilities or bits (n, *shape), graphs or molecules. Return all attempts,
-        not only valid ones: the share of valid attempts is measured first."""
-
-    def validate(self, samples: Any) -> Sequence[bool | None] | Mask:
-        """Whether each of n samples is valid; None counts as not valid."""
-
-    def statistics(self, samples: Any) -> Mapping[str, AnyArray]:
-        """Named statistics (n,) of the samples, whose distributions are compared with those of real samples."""
-
-
-class Classifier(Protocol):
-    """A classifier, separate from the subject, that judges the generated samples."""
-
-    def predict(self, samples: Any) -> Ints:
-        """The code of the predicted condition (n,) of each of n samples."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +70,14 @@ class Case:
     notes: tuple[str, ...] = ()
 
 
-METHODS = ("reconstruct", "encode", "generate", "validate", "statistics")
+# What each method fills.
+_FILLED = {
+    "reconstruct": ("real.reconstructed",),
+    "encode": ("real.latents", "generated.latents"),
+    "generate": ("generated",),
+    "validate": ("generated.valid",),
+    "statistics": ("real.statistics", "generated.statistics"),
+}
 # The methods that each section needs.
 _ASKED = {
     "reconstruction": ("reconstruct",),
@@ -103,13 +86,11 @@ _ASKED = {
     "latent_space": ("encode",),
     "grade_conditioning": ("generate", "validate", "predict"),
 }
-# The method that fills a column.
-_FILLED = {
-    "reconstructed": "reconstruct",
-    "latents": "encode",
-    "statistics": "statistics",
-    "valid": "validate",
+# What answers for an error in a column.
+_BLAMED = {column.rpartition(".")[2]: method for method, columns in _FILLED.items() for column in columns} | {
     "predicted": "predict",
+    "labels": "conditions",
+    "channels": "channels",
 }
 
 
@@ -132,7 +113,7 @@ def collect(
     Parameters
     ----------
     subject
-        An object with some of the methods of `generation.subjects.Subject`, or a `Case`, which includes data.
+        An object with some of `generate`, `reconstruct`, `encode`, `validate`, `statistics`, or a `Case`, with data.
     data, train
         Real samples with their conditions, as `Samples`: those that the subject was not trained on, and those it was.
     classifier
@@ -189,54 +170,105 @@ def collect(
     return _Collection(case, options, level, progress or (lambda step, done, total: None)).sides(sections)
 
 
+class _Asked:
+    """A user's object: its methods are called on copies, of which arrays are read-only, and errors name them."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def place(self, method: str) -> str:
+        return f"{type(self._inner).__name__}.{method}"
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        with own_code(self.place(name)):
+            return getattr(self._inner, name, default)
+
+    def has(self, method: str) -> bool:
+        return callable(self.attribute(method))
+
+    def call(self, method: str, *arguments: Any, **options: Any) -> Any:
+        with own_code(self.place(method)), warnings.catch_warnings():
+            # torch warns about tensors that share a read-only array, but this copy is not shared.
+            warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+            answer = getattr(self._inner, method)(*map(_protected, arguments), **options)
+        if answer is None:
+            raise InputError("returned nothing", where=self.place(method), fix="Return an answer for each sample.")
+        return answer
+
+    def numbers(self, method: str, *batch: Any) -> AnyArray:
+        """Numeric answers without NaN, one per sample of a batch."""
+        answers, where = self.call(method, *batch), self.place(method)
+        if _count(answers) != len(batch[0]):
+            what = f"gave {_count(answers)} answers to {len(batch[0])} samples"
+            raise InputError(what, where=where, fix="Return one for each sample, in their order.")
+        array = as_numeric(answers, where)
+        refuse_nan(array, where, fix="Fix the model.")
+        return array
+
+
+def _protected(argument: Any) -> Any:
+    """A copy for a user's method, so that one that works in place cannot change the original."""
+    if not isinstance(argument, np.ndarray):
+        return argument if isinstance(argument, Graphs | Molecules) else deepcopy(argument)
+    copied = argument.copy()
+    copied.flags.writeable = False
+    return copied
+
+
+def _count(answer: Any) -> int | str:
+    """The length of an answer, or its type if it has none."""
+    try:
+        return len(answer)
+    except TypeError:
+        return type(answer).__name__
+
+
 class _Collection:
     """A subject with its data: what sections need is asked of it, once."""
 
     def __init__(self, case: Case, options: dict[str, Any], threshold: float, progress: Any) -> None:
         self._case, self._options, self._threshold, self._progress = case, options, threshold, progress
-        self._subject = Asked(case.subject)
-        self._judge = None if case.classifier is None else Asked(case.classifier)
-        if not any(self._subject.has(name) for name in METHODS if name != "validate"):
-            what = f"a {type(case.subject).__name__} is not a subject: it has none of {', '.join(METHODS)}"
+        self._subject = _Asked(case.subject)
+        self._judge = None if case.classifier is None else _Asked(case.classifier)
+        if not any(self._subject.has(name) for name in _FILLED if name != "validate"):
+            what = f"a {type(case.subject).__name__} is not a subject: it has none of {', '.join(_FILLED)}"
             raise InputError(what, where="subject", fix="See graphgauge.generation.subjects.")
         if self._judge is not None and not self._judge.has("predict"):
             raise InputError(f"a {type(case.classifier).__name__} has no predict", where="classifier")
         self._data, self._train = _samples(case.data), _samples(case.train)
-        ordered = bool(self._subject.attribute("ordered", False))
+        self._ordered = bool(self._subject.attribute("ordered", False))
         own = {} if self._data is None or self._data.conditions is None else {"data.conditions": self._data.conditions}
         named = self._subject.attribute("conditions")
+        self._named = named is not None or bool(own)
         try:
-            self._conditions = Conditions(own, named, ordered=ordered)
+            self._conditions = Conditions(own, named, ordered=self._ordered)
         except InputError as error:
             raise self._blamed(error) from None
-        self._ordered, self._named = ordered, named is not None or bool(own)
 
     def sides(self, sections: Sequence[str] | str | None) -> Sides:
         """The answers that some sections need, or all."""
         known = [each.name for each in declared_sections("generation")]
         names = known if sections is None else [sections] if isinstance(sections, str) else list(sections)
         asked = {method for name in names for method in _ASKED[one_of("section", name, known)]}
+        missing = {"generated": "no classifier given"}
         if self._judge is None and set(names) == {"grade_conditioning"}:
-            asked = set()  # there is nothing to judge
+            asked = set()  # there is nothing to judge, and nothing is generated for it
         offered = {name for name in asked if name == "predict" or self._subject.has(name)}
-        # Nothing is generated if nothing could be judged.
-        missing = _missing(asked - offered) if asked else {"generated": "no classifier given"}
-        generated = self._generated() if "generate" in offered else None
-        described: dict[str, Any] = {
-            "real": self._described("real", self._data, offered),
-            "generated": None
-            if generated is None
-            else self._described("generated", generated, offered - {"reconstruct"}),
-            "train": self._trained(offered),
-        }
+        if asked:
+            absent = [name for name in _FILLED if name in asked - offered]
+            missing = {column: f"the subject has no {name}" for name in absent for column in _FILLED[name]}
+        real, generated, train = self._described("real", self._data, offered), None, self._trained(offered)
+        if "generate" in offered:
+            generated = self._described("generated", self._generated(), offered - {"reconstruct"})
         classifier = None
-        if "predict" in offered and self._judge is not None and described["generated"] is not None:
-            made = described["generated"]
-            described["generated"] = replace(made, predicted=self._predicted(made.items))
-            classifier = self._judged()
+        if "predict" in offered and self._judge is not None and generated is not None:
+            generated = replace(generated, predicted=self._predicted(self._judge, generated.items))
+            classifier = self._judged(self._judge)
         try:
             return Sides.from_samples(
-                **described,
+                real,
+                generated,
+                train,
                 classifier=classifier,
                 labels=self._conditions.names if self._named else None,
                 ordered=self._ordered,
@@ -252,14 +284,11 @@ class _Collection:
 
     def _blamed(self, error: InputError) -> InputError:
         """An error in a column under the name of the method that filled it."""
-        column = (error.where or "").partition("[")[0]
-        name = "generate" if column == "generated" else _FILLED.get(column.partition(".")[2])
-        if column in ("labels", "channels"):
-            name = {"labels": "conditions", "channels": "channels"}[column]
-        if name is None:
-            return error
+        name = _BLAMED.get((error.where or "").partition("[")[0].rpartition(".")[2])
         asked = self._judge if name == "predict" else self._subject
-        return InputError(error.what, where=asked.place(name) if asked else name, fix=error.fix)
+        return (
+            error if name is None or asked is None else InputError(error.what, where=asked.place(name), fix=error.fix)
+        )
 
     # ---- sides
 
@@ -269,41 +298,38 @@ class _Collection:
             return None
         items, codes = side.items, self._codes(name, side)
         columns: dict[str, Any] = {"conditions": codes if len(self._conditions) > 1 or self._named else None}
-        if "validate" in asked and "generate" in asked:
-            columns["valid"] = self._subject.whole("validate", items)
+        if {"validate", "generate"} <= asked:
+            columns["valid"] = self._subject.call("validate", items)
         if "statistics" in asked:
-            columns["statistics"] = self._subject.whole("statistics", items)
+            columns["statistics"] = self._subject.call("statistics", items)
             self._progress(f"{name} statistics", len(items), len(items))
         if "encode" in asked:
-            columns["latents"] = self._batched("encode", name, items, codes)
+            empty = np.empty((0, 1))
+            columns["latents"] = self._batched(self._subject, "encode", f"encode {name}", items, codes, empty=empty)
         if "reconstruct" in asked and isinstance(items, np.ndarray):
-            place = self._subject.place("reconstruct")
-            columns["reconstructed"] = self._batched(
-                "reconstruct", name, items, codes, read=lambda part: thresholded(part, self._threshold, place)
-            )
+            step = f"reconstruct {name}"
+            columns["reconstructed"] = self._batched(self._subject, "reconstruct", step, items, codes, empty=items)
         return replace(side, **columns)
 
     def _trained(self, asked: set[str]) -> Samples | None:
         """The training samples, with what a memoriser's levels need unless there are too many to ask about."""
         side = self._train
-        if side is None:
-            return None
-        known = side.conditions is not None or len(self._conditions) == 1
-        if not known or "generate" not in asked or not 0 < len(side) <= _MOST_DESCRIBED:
+        if side is None or "generate" not in asked or not 0 < len(side) <= _MOST_DESCRIBED:
             return side
-        described = self._described(
-            "train", side, asked & {"statistics", "encode"} if self._data is not None else set()
-        )
-        return replace(described, conditions=side.conditions) if described is not None else None
+        if side.conditions is None and len(self._conditions) > 1:
+            return side
+        wanted = asked & {"statistics", "encode"} if self._data is not None else set()
+        described = self._described("train", side, wanted)
+        return None if described is None else replace(described, conditions=side.conditions)
 
     def _codes(self, name: str, side: Samples) -> Ints:
         if name == "generated":
             return np.asarray(side.conditions)
-        if side.conditions is None and len(self._conditions) == 1:
-            return np.zeros(len(side), np.int64)
-        if side.conditions is None:
+        if side.conditions is not None:
+            return self._conditions.codes(side.conditions, f"{name}.conditions", len(side), strict=name != "train")
+        if len(self._conditions) > 1:
             raise InputError("conditions are missing", where=name, fix="Pass Samples(items, conditions=…).")
-        return self._conditions.codes(side.conditions, f"{name}.conditions", len(side), strict=name != "train")
+        return np.zeros(len(side), np.int64)
 
     def _generated(self) -> Samples:
         """All attempts for all conditions, with the requested conditions."""
@@ -313,27 +339,15 @@ class _Collection:
                 size = min(BATCH, total - start)
                 seed = int(np.random.SeedSequence([self._options["seed"], code, start]).generate_state(1)[0])
                 drawn = self._subject.call("generate", code, size, temperature=self._options["temperature"], seed=seed)
-                count = self._subject.length("generate", drawn)
-                if count != size:
-                    raise InputError(
-                        f"generate returned {count} samples of {label}, but {size} were requested",
-                        where=place,
-                        fix="Return every attempt; validate() decides which are valid.",
-                    )
-                parts.append(self._attempts(drawn, place))
+                if _count(drawn) != size:
+                    what = f"generate returned {_count(drawn)} samples of {label}, but {size} were requested"
+                    raise InputError(what, where=place, fix="Return every attempt; validate() decides which are valid.")
+                parts.append(_items(drawn, self._threshold, place))
             self._progress("generate", (code + 1) * total, len(self._conditions) * total)
+        if len({type(part) for part in parts}) > 1:
+            raise InputError("samples of several kinds", where=place, fix="Return one kind for all conditions.")
         codes = np.repeat(np.arange(len(self._conditions)), total)
         return Samples(_joined(parts, place), conditions=codes)
-
-    def _attempts(self, drawn: Any, place: str) -> Any:
-        """One answer of `generate`: a list of graphs as it is, or bits."""
-        if isinstance(drawn, Graphs | Molecules):
-            return drawn
-        if are_graph_objects(drawn):
-            return list(drawn)
-        with own_code(place):  # a user's object may create its array only now
-            drawn = on_host(drawn, place)
-        return thresholded(drawn, self._threshold, place)
 
     def _leaks(self) -> bool | None:
         """Whether the encoder uses the condition: encodings of the same samples with the next condition differ."""
@@ -341,94 +355,58 @@ class _Collection:
             return None
         some = self._data.take(np.arange(min(_PROBED, len(self._data))))
         codes = self._codes("data", some)
-        given, again, other = (
-            self._subject.numbers("encode", some.items, each).astype(float)
-            for each in (codes, codes, (codes + 1) % len(self._conditions))
-        )
-        if not given.shape == again.shape == other.shape:
-            what = f"vectors of shapes {given.shape}, {again.shape} and {other.shape} for the same samples"
-            raise InputError(what, where=self._subject.place("encode"))
-        noise = np.abs(given - again).max(initial=0)
-        return bool(np.abs(given - other).max(initial=0) > 2 * noise + 1e-6 * np.abs(given).max(initial=0))
+        turns = (codes, codes, (codes + 1) % len(self._conditions))
+        parts = [self._subject.numbers("encode", some.items, each).astype(float) for each in turns]
+        first, again, other = np.split(_joined(parts, self._subject.place("encode")), 3)
+        noise = np.abs(first - again).max(initial=0)
+        return bool(np.abs(first - other).max(initial=0) > 2 * noise + 1e-6 * np.abs(first).max(initial=0))
 
     # ---- the classifier
 
-    def _predicted(self, items: Any) -> AnyArray:
-        assert self._judge is not None
-        answers = [self._judge.numbers("predict", part) for (part,) in self._batches("classify", items)]
-        return _concatenated(answers, self._judge.place("predict")) if answers else np.empty(0, np.int64)
+    def _predicted(self, judge: _Asked, items: Any) -> AnyArray:
+        return self._batched(judge, "predict", "classify", items, empty=np.empty(0, np.int64))
 
-    def _judged(self) -> Samples | None:
+    def _judged(self, judge: _Asked) -> Samples | None:
         """The classifier's answers to real samples that it was not trained on."""
-        side = _samples(self._case.classifier_data) or self._data
+        own = _samples(self._case.classifier_data)
+        side = self._data if own is None else own
         if side is None:
             return None
-        held_out = side
-        if self._case.classifier_data is None and self._train is not None:
-            marked = Sides.from_samples(_plain(side), train=_plain(self._train))
-            if marked.real is not None and len(marked.real) == len(side):
-                held_out = side.take(~marked.real.in_training)
-        codes = self._codes("classifier_data", held_out)
-        return Samples(conditions=codes, predicted=self._predicted(held_out.items))
+        if own is None and self._train is not None:
+            marked = Sides.from_samples(side.items, train=self._train.items).real
+            if marked is not None and len(marked) == len(side):
+                side = side.take(~marked.in_training)
+        return Samples(conditions=self._codes("classifier_data", side), predicted=self._predicted(judge, side.items))
 
-    # ---- batches
-
-    def _batched(self, method: str, name: str, *columns: Any, read: Any = np.asarray) -> Any:
-        parts = [read(self._subject.numbers(method, *batch)) for batch in self._batches(f"{method} {name}", *columns)]
-        empty = columns[0] if method == "reconstruct" else np.empty((0, 1))
-        return _concatenated(parts, self._subject.place(method)) if parts else empty
-
-    def _batches(self, step: str, *columns: Any) -> Iterator[tuple[Any, ...]]:
-        rows = len(columns[0])
+    def _batched(self, asked: _Asked, method: str, step: str, *columns: Any, empty: AnyArray) -> AnyArray:
+        """The numbers that a method answers to the rows of these columns, which it gets in batches."""
+        parts, rows = [], len(columns[0])
         for start in range(0, rows, BATCH):
             places = np.arange(start, min(start + BATCH, rows))
-            yield tuple(_some(column, places) for column in columns)
+            parts.append(asked.numbers(method, *(rows_of(column, places) for column in columns)))
             self._progress(step, int(places[-1]) + 1, rows)
-
-
-def _missing(methods: set[str]) -> dict[str, str]:
-    """Why columns are not there: the subject does not offer their method."""
-    columns = {
-        "generate": ("generated",),
-        "validate": ("generated.valid",),
-        "reconstruct": ("real.reconstructed",),
-        "encode": ("real.latents", "generated.latents"),
-        "statistics": ("real.statistics", "generated.statistics"),
-    }
-    return {column: f"the subject has no {name}" for name in methods for column in columns.get(name, ())}
+        return np.asarray(_joined(parts, asked.place(method)) if parts else empty)
 
 
 def _samples(value: Any) -> Samples | None:
     """Data as `Samples`; an array is converted, objects stay as the subject knows them."""
-    if value is None:
-        return None
-    side = value if isinstance(value, Samples) else Samples(value)
-    if isinstance(side.items, Graphs | Molecules) or are_graph_objects(side.items):
-        return side
-    return replace(side, items=thresholded(side.items, 0.5, "data"))
+    side = as_side(value)
+    return None if side is None else replace(side, items=_items(side.items, 0.5, "data"))
 
 
-def _plain(side: Samples) -> Samples:
-    return Samples(side.items)
-
-
-def _some(column: Any, places: Ints) -> Any:
-    return [column[place] for place in places] if isinstance(column, list | tuple) else rows_of(column, places)
+def _items(value: Any, threshold: float, where: str) -> Any:
+    """Graphs and molecules as they are, or bits."""
+    if isinstance(value, Graphs | Molecules):
+        return value
+    return list(value) if are_graph_objects(value) else thresholded(value, threshold, where)
 
 
 def _joined(parts: list[Any], where: str) -> Any:
-    """The attempts of all calls together."""
-    kinds = {type(part) for part in parts}
-    if len(kinds) > 1:
-        raise InputError("samples of several kinds", where=where, fix="Return one kind for all conditions.")
+    """The answers of all calls together."""
     if isinstance(parts[0], Graphs | Molecules):
         return reduce(lambda first, second: first.joined(second), parts)
     if isinstance(parts[0], list):
         return [graph for part in parts for graph in part]
-    return _concatenated(parts, where)
-
-
-def _concatenated(parts: list[AnyArray], where: str) -> AnyArray:
     shapes = dict.fromkeys(part.shape[1:] for part in parts)
     if len(shapes) > 1:
         text = " and ".join(map(str, shapes))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.number import shown
@@ -28,61 +27,46 @@ _COPIES = {
 }
 
 
-class Tested(NamedTuple):
-    """What was compared, its corrected p-value, and the distance in units of what 95 % of real sets stay within."""
-
-    what: str
-    p: float
-    ratio: float
-
-
 def conclusion(evaluation: Evaluation) -> str:
     """In what generated samples differ from real ones and how much, and whether they are copies."""
-    found = {each.check: each for each in evaluation.findings if not each.ignored}
+    found = {each.check for each in evaluation.findings if not each.ignored}
     if "copied-test-set" in found:
         return "The generated samples are the real ones that they are compared with: nothing can be concluded."
-    copies = [words for check, words in _COPIES.items() if check in found]
-    tests = _tests(evaluation)
-    alpha = 1 - float(evaluation.options.get("confidence", 0.95))
-    differing = [each for each in tests if each.p <= alpha]
-    if not tests:
-        said = _untested(evaluation)
-    elif differing:
-        said = f"generated samples differ from real ones in {together([_how(each) for each in differing])}"
-        same = [each.what for each in tests if each.p > alpha]
-        said += f", and no difference is found in {together(same)}" if same else ""
-    else:
-        number = f"{len(tests)} test{'s' if len(tests) > 1 else ''}"
-        smallest = p_text(min(evaluation[key].value for key in _TESTS if key in evaluation and evaluation[key].defined))
-        said = f"no difference between generated and real samples is found ({number}, smallest {smallest})"
-    said = "; ".join([said, *copies]) if said else "; ".join(copies)
-    return f"{said[0].upper()}{said[1:]}." if said else ""
-
-
-def _tests(evaluation: Evaluation) -> list[Tested]:
-    """The tests that were made, corrected by Holm."""
     keys = [key for key in _TESTS if key in evaluation and evaluation[key].defined]
     corrected = holm([evaluation[key].value for key in keys]).tolist() if keys else []
-    pairs = zip(keys, corrected, strict=True)
-    return [Tested(_TESTS[key][1], float(p), _ratio(evaluation.get(_TESTS[key][0]))) for key, p in pairs]
+    alpha = 1 - float(evaluation.options.get("confidence", 0.95))
+    differing = [_how(evaluation, key, p) for key, p in zip(keys, corrected, strict=True) if p <= alpha]
+    if differing:
+        said = f"generated samples differ from real ones in {together(differing)}"
+        same = [_TESTS[key][1] for key, p in zip(keys, corrected, strict=True) if p > alpha]
+        said += f", and no difference is found in {together(same)}" if same else ""
+    elif keys:
+        number = f"{len(keys)} test{'s' if len(keys) > 1 else ''}"
+        smallest = p_text(min(evaluation[key].value for key in keys))
+        said = f"no difference between generated and real samples is found ({number}, smallest {smallest})"
+    else:
+        said = _untested(evaluation)
+    text = "; ".join([*([said] if said else []), *(words for check, words in _COPIES.items() if check in found)])
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _how(evaluation: Evaluation, key: str, p: float) -> str:
+    """What differs, by how much more than 95 % of real sets do if that is known, and the corrected p-value."""
+    distance, what = _TESTS[key]
+    ratio = _ratio(evaluation.get(distance))
+    if math.isnan(ratio) or ratio < 1:
+        return f"{what} ({p_text(p)})"
+    times = f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}"
+    return f"{what} ({times} times as far as 95 % of real sets are from each other, {p_text(p)})"
 
 
 def _ratio(distance: Result | None) -> float:
     """A distance over what 95 % of real sets stay within; NaN if that is not known."""
     if distance is None or not distance.defined:
         return math.nan
-    perfect = next(
-        (each.high for each in distance.references if each.name == "perfect" and each.high is not None), None
-    )
-    most = distance.goal if distance.goal is not None else perfect
+    highs = [each.high for each in distance.references if each.name == "perfect"]
+    most = distance.goal if distance.goal is not None else next(iter(highs), None)
     return distance.value / most if most is not None and most > 0 else math.nan
-
-
-def _how(test: Tested) -> str:
-    if math.isnan(test.ratio) or test.ratio < 1:
-        return f"{test.what} ({p_text(test.p)})"
-    times = f"{test.ratio:.1f}" if test.ratio < 10 else f"{test.ratio:.0f}"
-    return f"{test.what} ({times} times as far as 95 % of real sets are from each other, {p_text(test.p)})"
 
 
 def _untested(evaluation: Evaluation) -> str:
