@@ -125,7 +125,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"real_statistics": {"a": CODES}, "generated_statistics": {"a": ["x"] * 40}},
         r"statistics differ: a of real and a \(text\) of generated",
     ),
-    "taken": ({"real_statistics": {"condition": CODES}}, "cannot be called condition"),
     "validity": ({"generated": SAMPLES, "generated_valid": [2] * 40}, "True, False or None"),
     "one validity": ({"generated": SAMPLES, "generated_valid": True}, r"expected shape \(40\), found \(\)"),
     "answers": (
@@ -322,7 +321,7 @@ def test_real_samples_of_the_training_set_are_left_out_with_all_that_is_known_of
     np.testing.assert_array_equal(sides.held_out.conditions, codes[keep])
     np.testing.assert_array_equal(sides.held_out.latents, latents[keep])
     np.testing.assert_array_equal(sides.held_out.statistics["size"], size[keep])
-    np.testing.assert_array_equal(sides.learned.conditions, codes[~keep])
+    np.testing.assert_array_equal(sides.real.take(sides.real.in_training).conditions, codes[~keep])
     found = evaluate(sides, **QUICK)
     (finding,) = [each for each in found.findings if each.check == "learned-real-samples"]
     assert finding.evidence == {"excluded": 10, "given": 30, "compared": 20}

@@ -17,10 +17,6 @@ from graphgauge.generation.graphs import rows_of
 UNCONDITIONAL = "all"
 # Up to this size squares and their sums are finite.
 _LARGEST = 1e140
-# Names that a statistic cannot have: those of other axes, and of the columns of tables.
-_AXES = {"condition", "channel", "dimension", "recognised_by", "per_grade_centroids"}
-_SHOWN = {"n", "real_n", "wasserstein", "scaled", "null_mean", "null_95"}
-_TAKEN = _AXES | _SHOWN | {f"{side}_{part}" for side in ("real", "generated") for part in ("mean", "std")}
 _DROP = "Repair the model, or drop these samples from all columns of their side."
 
 # ---- the samples of one side
@@ -155,9 +151,6 @@ def as_statistics(value: Any, name: str, rows: int) -> dict[str, AnyArray]:
         value = {key: value[key] for key in value.columns}
     if not isinstance(value, Mapping):
         raise InputError(f"expected {{name: values}}, found {type(value).__name__}", where=name)
-    taken = sorted(_TAKEN.intersection(map(str, value)))
-    if taken:
-        raise InputError(f"a statistic cannot be called {' or '.join(taken)}", where=name, fix="Choose another name.")
     return {str(key): _statistic(values, f"{name}[{key!r}]", rows) for key, values in value.items()}
 
 

@@ -18,6 +18,7 @@ from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.registry import DEFAULT, Chosen, find, sections, select
 from graphgauge.core.result import Result
 from graphgauge.generation.averages import FAMILY, OTHER, Grouped, View
+from graphgauge.generation.columns import UNCONDITIONAL
 from graphgauge.generation.figure import drawings
 from graphgauge.generation.graph_features import DEFAULT_CONVENTION
 from graphgauge.generation.levels import Rules
@@ -126,7 +127,7 @@ def evaluate(
         raise OptionError("nothing to evaluate", fix="Pass real or generated samples, or both.")
     else:
         sides = Sides.from_samples(real, ordered=ordered, **about)
-    _refuse_unused(sides, labels=labels, ordered=ordered, threshold=threshold, empty=empty)
+    _refuse_unused(sides, ordered=ordered, threshold=threshold, empty=empty)
     if protocol is not None and sides.kind != "graphs":
         raise OptionError(f"{protocol} compares graphs, and samples are {sides.kind}", fix="Leave it out.").about(
             "protocol"
@@ -165,15 +166,14 @@ def evaluate(
     return evaluation
 
 
-def _refuse_unused(sides: Sides, *, labels: Any, ordered: bool, threshold: Any, empty: int | str) -> None:
+def _refuse_unused(sides: Sides, *, ordered: bool, threshold: Any, empty: int | str) -> None:
     """Refuse options that these samples would not use."""
     reconstructed = sides.real is not None and sides.real.reconstructed is not None
     for name, said in (("threshold", threshold is not None), ("empty", str(empty) != "1")):
         if said and not reconstructed:
             raise OptionError(f"{name} needs reconstructed real samples", fix="Give both, or neither.").about(name)
-    for name, said in (("labels", labels is not None), ("ordered", bool(ordered))):
-        if said and sides.labels == ("all",):
-            raise OptionError(f"{name} needs conditions", fix="Give both, or neither.").about(name)
+    if ordered and sides.labels == (UNCONDITIONAL,):
+        raise OptionError("ordered needs conditions", fix="Give both, or neither.").about("ordered")
 
 
 # ---- what is computed

@@ -138,12 +138,6 @@ class Sides:
         assert self.real is not None
         return self.real.take(~self.real.in_training)
 
-    @cached_property
-    def learned(self) -> Samples:
-        """Real samples that it was trained on."""
-        assert self.real is not None
-        return self.real.take(self.real.in_training)
-
     @property
     def same_rules(self) -> bool:
         """Whether real samples passed the rules that generated ones did: without that they are no level of repeats."""
