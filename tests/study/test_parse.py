@@ -9,7 +9,7 @@ from tests.study.conftest import STUDY
 
 from graphgauge.study import read_study
 from graphgauge.study.model import StudyError
-from graphgauge.study.placeholders import fill
+from graphgauge.study.parse import fill
 from graphgauge.study.toml import Lines
 
 
