@@ -1,21 +1,77 @@
-"""Run checks: over one evaluation with what else is known of it, or over all results in a folder."""
+"""All checks: listed, explained, and run over one evaluation, or over all results in a folder."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from graphgauge.audit.pages import checks
+import graphgauge.audit.runs  # noqa: F401, for the checks that it declares
 from graphgauge.core.content import ResultFile
 from graphgauge.core.disk import read_json
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.family import usable_names
 from graphgauge.core.files import is_result, load, may_be_result, opened, result_files
-from graphgauge.core.finding import RUNS, SEVERITIES, Finding, Findings
+from graphgauge.core.finding import RUNS, SEVERITIES, Check, Finding, Findings
+from graphgauge.core.finding import checks as declared
 from graphgauge.core.sealed import decode
+
+# In a wheel the pages of checks are next to this module; in a checkout they are in the docs.
+_PAGES = (Path(__file__).with_name("markdown"), Path(__file__).parents[3] / "docs" / "audit")
+
+
+def checks(family: str | None = None) -> tuple[Check, ...]:
+    """All checks, or those of one family.
+
+    Parameters
+    ----------
+    family
+        A family, or `runs` for the checks of many results together.
+
+    Returns
+    -------
+    tuple of Check
+        In the order in which they are declared.
+
+    Examples
+    --------
+    >>> from graphgauge import audit
+    >>> [check.name for check in audit.checks("runs")][:2]
+    ['few-seeds', 'unpaired-seeds']
+    """
+    names = (*usable_names(), RUNS) if family is None else (one_of("family", family, (*usable_names(), RUNS)),)
+    return tuple(each for name in names for each in declared(name))
+
+
+def explain(name: str) -> str:
+    """The page of a check as Markdown.
+
+    Parameters
+    ----------
+    name
+        The name of a check, as findings give it.
+
+    Returns
+    -------
+    str
+        What goes wrong, an example, and how to fix it.
+
+    Examples
+    --------
+    >>> from graphgauge.audit import explain
+    >>> explain("few-seeds").splitlines()[0]
+    '# `few-seeds`'
+    """
+    known = {each.name: each for each in checks()}
+    check = known[one_of("check", name, known)]
+    for folder in _PAGES:
+        if (folder / f"{name}.md").is_file():
+            return (folder / f"{name}.md").read_text(encoding="utf-8")
+    return f"# `{check.name}`\n\n{inspect.getdoc(check.function) or ''}\n\n**Fix.** {check.remedy}\n"
 
 
 def run(
@@ -156,8 +212,7 @@ def _once(found: list[tuple[Finding, Evaluation]]) -> Finding:
     first, evaluation = min(found, key=lambda pair: _severity(pair[0]))
     where = named(evaluation)
     if len(found) > 1:
-        families = ", ".join(dict.fromkeys(each.family for _, each in found))
-        where = f"{len(found)} runs of {families}; the first, {where}"
+        where = f"{len(found)} runs of {evaluation.family}; the first, {where}"
     return replace(first, where=where)
 
 

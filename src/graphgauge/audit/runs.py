@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.evaluation import READINGS, Evaluation
-from graphgauge.core.finding import check
+from graphgauge.core.finding import RUNS, Check, Severity, check
 from graphgauge.core.number import plural
 from graphgauge.core.result import Reference, Result
 from graphgauge.stats import seeds_needed
@@ -20,6 +20,8 @@ from graphgauge.stats.intervals import t_interval
 
 Evidence = Mapping[str, Any]
 Methods = Mapping[str, Sequence[Evaluation]]
+# Each place where a check applies, with what it is about there.
+Cases = Callable[[Sequence[Evaluation]], Iterator[tuple[str, Evidence]]]
 # Caused by the births it judges, so no evidence for or against a method.
 _CIRCULAR = ("auc_synthetic",)
 # From this number of variants with one run each, the best one is a selection.
@@ -72,31 +74,34 @@ def _seeds(methods: Methods) -> dict[str, list[str]]:
     return {method: sorted(map(str, seeds)) for method, seeds in found.items() if seeds}
 
 
-def _everywhere(function: Callable[..., Iterator[Evidence]]) -> Callable[..., Evidence | None]:
-    """A check that reports its first case and where else it applies."""
+def _of_runs(name: str, severity: Severity, message: str, remedy: str) -> Callable[[Cases], Check]:
+    """Declare a check of many results by its cases; it reports the first one, and where else it applies."""
 
-    @wraps(function)
-    def found(evaluations: Sequence[Evaluation]) -> Evidence | None:
-        everything = list(function(evaluations))
-        if not everything:
-            return None
-        first, *others = [each.get("place", each["where"]) for each in everything]
-        places = list(dict.fromkeys(place for place in others if place != first))
-        return {**everything[0], "also": f"; likewise {_listed(places)}" if places else ""}
+    def declare(cases: Cases) -> Check:
+        @wraps(cases)
+        def first_case(evaluations: Sequence[Evaluation]) -> Evidence | None:
+            found = list(cases(evaluations))
+            if not found:
+                return None
+            first, *others = [evidence.get("place", where) for where, evidence in found]
+            places = list(dict.fromkeys(place for place in others if place != first))
+            where, evidence = found[0]
+            return {"where": where, **evidence, "also": f"; likewise {_listed(places)}" if places else ""}
 
-    return found
+        everywhere = f"{{where}}: {message}{{also}}"
+        return check(name, family=RUNS, severity=severity, message=everywhere, remedy=remedy)(first_case)
+
+    return declare
 
 
-@check(
+@_of_runs(
     "few-seeds",
-    family="runs",
-    severity="warning",
-    message="{where}: {methods} methods are compared on {on}, and paired tests of "
-    "all {comparisons} pairs need at least {needed} to reject (p cannot fall below {smallest:.3f}){also}",
-    remedy="Run more seeds, or claim no difference between methods.",
+    "warning",
+    "{methods} methods are compared on {on}, and paired tests of "
+    "all {comparisons} pairs need at least {needed} to reject (p cannot fall below {smallest:.3f})",
+    "Run more seeds, or claim no difference between methods.",
 )
-@_everywhere
-def few_seeds(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
+def few_seeds(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, Evidence]]:
     """Too few seeds for any claim about which method is better."""
     for where, methods in _panels(evaluations):
         seeds = min(map(len, _seeds(methods).values()), default=None)
@@ -105,56 +110,39 @@ def few_seeds(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
         pairs = len(methods) * (len(methods) - 1) // 2
         needed = seeds_needed(pairs)
         if seeds < needed:
-            yield {
-                "where": where,
-                "methods": len(methods),
-                "seeds": seeds,
-                "needed": needed,
-                "comparisons": pairs,
-                "smallest": 2.0 ** (1 - seeds),
-                "on": plural(seeds, "seed"),
-            }
+            need = {"comparisons": pairs, "needed": needed, "smallest": 2.0 ** (1 - seeds)}
+            yield where, {"methods": len(methods), "seeds": seeds, "on": plural(seeds, "seed"), **need}
 
 
-@check(
+@_of_runs(
     "unpaired-seeds",
-    family="runs",
-    severity="warning",
-    message="{where}: {method} has the seeds {mine}, {other} has {theirs}: differences between seeds count as a "
-    "difference between methods{also}",
-    remedy="Run every method with the same seeds, so that runs can be paired.",
+    "warning",
+    "{method} has the seeds {mine}, {other} has {theirs}: differences between seeds count as a "
+    "difference between methods",
+    "Run every method with the same seeds, so that runs can be paired.",
 )
-@_everywhere
-def unpaired_seeds(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
+def unpaired_seeds(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, Evidence]]:
     """Methods were run with different seeds."""
     for where, methods in _panels(evaluations):
         seeds = list(_seeds(methods).items())
         for method, theirs in seeds[1:]:
             first, mine = seeds[0]
             if theirs != mine:
-                yield {
-                    "where": where,
-                    "method": first,
-                    "mine": _listed(mine),
-                    "other": method,
-                    "theirs": _listed(theirs),
-                }
+                yield where, {"method": first, "mine": _listed(mine), "other": method, "theirs": _listed(theirs)}
 
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
-@check(
+@_of_runs(
     "mixed-conventions",
-    family="runs",
-    severity="error",
-    message="{where}: {key} of {method} was computed with {name} = {mine}, that of {other} with {name} = {theirs}: "
-    "these are different numbers under one name{also}",
-    remedy="Evaluate all of them with the same options; a study file keeps them in one place.",
+    "error",
+    "{key} of {method} was computed with {name} = {mine}, that of {other} with {name} = {theirs}: "
+    "these are different numbers under one name",
+    "Evaluate all of them with the same options; a study file keeps them in one place.",
 )
-@_everywhere
-def mixed_conventions(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
+def mixed_conventions(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, Evidence]]:
     """Numbers of one name were computed under different conventions."""
     for where, methods in _panels(evaluations):
         seen: dict[tuple[str, str], tuple[str, str]] = {}
@@ -162,15 +150,8 @@ def mixed_conventions(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
             for key, name, value in (stated for each in runs for stated in _stated(each)):
                 other, theirs = seen.setdefault((key, name), (method, value))
                 if theirs != value:
-                    yield {
-                        "where": where,
-                        "key": key,
-                        "method": method,
-                        "name": name,
-                        "mine": value,
-                        "other": other,
-                        "theirs": theirs,
-                    }
+                    sides = {"method": method, "mine": value, "other": other, "theirs": theirs}
+                    yield where, {"key": key, "name": name, **sides}
 
 
 def _stated(evaluation: Evaluation) -> Iterator[tuple[str, str, str]]:
@@ -180,16 +161,14 @@ def _stated(evaluation: Evaluation) -> Iterator[tuple[str, str, str]]:
                 yield key, name, value
 
 
-@check(
+@_of_runs(
     "best-of-many",
-    family="runs",
-    severity="warning",
-    message="{where}: {best} is the best of {count} variants with one run each ({key} {value:.4f}), and variants "
-    "that are all equal would differ as much (p = {p:.2f}){also}",
-    remedy="Choose on validation data and report the choice on test data, or run the best again with other seeds.",
+    "warning",
+    "{best} is the best of {count} variants with one run each ({key} {value:.4f}), and variants "
+    "that are all equal would differ as much (p = {p:.2f})",
+    "Choose on validation data and report the choice on test data, or run the best again with other seeds.",
 )
-@_everywhere
-def best_of_many(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
+def best_of_many(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, Evidence]]:
     """The best of a sweep is no better than the luckiest of as many equal variants."""
     for where, key, results in _single(evaluations):
         if len(results) < _MANY:
@@ -197,26 +176,16 @@ def best_of_many(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
         p = _homogeneity(list(results.values()))
         if p > _ALPHA:
             best = _best_first(results)[0]
-            yield {
-                "where": where,
-                "best": best,
-                "count": len(results),
-                "key": key,
-                "value": results[best].value,
-                "p": p,
-            }
+            yield where, {"best": best, "count": len(results), "key": key, "value": results[best].value, "p": p}
 
 
-@check(
+@_of_runs(
     "difference-within-error",
-    family="runs",
-    severity="note",
-    message="{where}: {first} is ahead of {second} in {key} by {difference:.4f}, and the error of that difference is "
-    "{error:.4f}{also}",
-    remedy="Say that they do not differ significantly, or compare them item by item on the same data.",
+    "note",
+    "{first} is ahead of {second} in {key} by {difference:.4f}, and the error of that difference is {error:.4f}",
+    "Say that they do not differ significantly, or compare them item by item on the same data.",
 )
-@_everywhere
-def difference_within_error(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
+def difference_within_error(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, Evidence]]:
     """The best is ahead of the second by less than the error of the difference."""
     for where, key, results in _single(evaluations):
         if len(results) < 2:
@@ -225,32 +194,22 @@ def difference_within_error(evaluations: Sequence[Evaluation]) -> Iterator[Evide
         difference = abs(results[first].value - results[second].value)
         error = float(np.hypot(_error(results[first]), _error(results[second])))
         if 0 < difference < 1.96 * error:
-            yield {
-                "where": where,
-                "first": first,
-                "second": second,
-                "key": key,
-                "difference": difference,
-                "error": error,
-            }
+            yield where, {"first": first, "second": second, "key": key, "difference": difference, "error": error}
 
 
-@check(
+@_of_runs(
     "not-above-chance",
-    family="runs",
-    severity="warning",
-    message="{where}: {key} of {method} is {value:.4f} [{low:.4f}, {high:.4f}], and {baseline} alone scores "
-    "{chance:.4f}{also}",
-    remedy="Report the baseline next to it: this number does not show that anything was learned.",
+    "warning",
+    "{key} of {method} is {value:.4f} [{low:.4f}, {high:.4f}], and {baseline} alone scores {chance:.4f}",
+    "Report the baseline next to it: this number does not show that anything was learned.",
 )
-@_everywhere
-def not_above_chance(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
+def not_above_chance(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, Evidence]]:
     """The first judged metric of a method does not differ significantly from a baseline without knowledge."""
     for where, methods in _panels(evaluations):
         for method, runs in methods.items():
             found = _level_with_chance(runs)
             if found is not None:
-                yield {"where": where, "method": method, "place": f"{method} in {where}", **found}
+                yield where, {"method": method, "place": f"{method} in {where}", **found}
 
 
 def _level_with_chance(runs: Sequence[Evaluation]) -> dict[str, Any] | None:
@@ -328,7 +287,7 @@ def _homogeneity(results: Sequence[Result]) -> float:
 
 @check(
     "unreadable-result",
-    family="runs",
+    family=RUNS,
     severity="error",
     message="{said} cannot be read; {first}: {why}",
     remedy="Evaluate again, or restore the file: whatever is made of this folder lacks it.",

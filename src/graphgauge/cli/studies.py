@@ -131,7 +131,7 @@ def _verify(subject: str, trust_code: bool, jobs: int | None, format: str, quiet
 
 def _demo(output: Path, jobs: int | None, debug: bool) -> None:
     """Make data, evaluate and compare several methods of every family as a study, and write its page."""
-    from graphgauge.demo.study import write_study
+    from graphgauge.demo import write_study
     from graphgauge.study import run as run_study
 
     click.echo(f"writing data and study.toml into {output}", err=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from graphgauge.core.types import Floats, Ints
-from graphgauge.demo import SEEDS, Demo
+from graphgauge.demo import Demo, save
 from graphgauge.evolution import Log
 
 _NODES, _CLASSES, _CYCLES, _BIRTHS = 240, 4, 3, 60
@@ -30,10 +29,9 @@ def _anchors(condition: str, degrees: Floats) -> Ints:
     return order[-_NODES // 10 :] if condition == "Normal" else order[: _NODES // 4]
 
 
-def _write(folder: Path) -> None:
-    place = folder / "evolution"
-    log, classes = Log(place), np.arange(_NODES) % _CLASSES
-    for condition, seed in product(DEMO.methods, SEEDS):
+def _write(folder: Path, seed: int) -> None:
+    log, classes = Log(folder), np.arange(_NODES) % _CLASSES
+    for condition in DEMO.methods:
         draw = np.random.default_rng(seed)
         weight = draw.pareto(2.0, _NODES) + 0.5
         odds = np.outer(weight, weight) * np.where(classes[:, None] == classes, 0.015, 0.002)
@@ -49,11 +47,10 @@ def _write(folder: Path) -> None:
             points = _smoothed(points, graph)
             if cycle == log.next_cycle(condition, seed):  # an earlier demo in this folder has written the same
                 log.append(condition, seed, cycle, embeddings=points, new_edges=births)
-    np.save(place / "labels.npy", classes)
+    save(folder, labels=classes)
 
 
 DEMO = Demo(
-    family="evolution",
     dataset="block model",
     methods=("Normal", "Off", "Inverted"),
     inputs={

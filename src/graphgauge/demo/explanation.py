@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.types import Floats
-from graphgauge.demo import SEEDS, Demo
+from graphgauge.demo import Demo
 from graphgauge.explanation import Context, Explanation, Subgraph, collect
 
 _PEOPLE, _CONTACTS, _EVENTS = 8, 24, 15
@@ -56,18 +56,14 @@ def _context(event: str, draw: np.random.Generator) -> Context:
     return Context(subgraph, target, event, truth=np.isin(np.arange(_CONTACTS), gifts))
 
 
-def _write(folder: Path) -> None:
-    place = folder / "explanation"
-    place.mkdir(parents=True, exist_ok=True)
-    for seed in SEEDS:
-        draw = np.random.default_rng(seed)
-        contexts = [_context(f"{seed}-{event}", draw) for event in range(_EVENTS)]
-        found = [Explanation(c, explain(c), name) for c in contexts for name, explain in _EXPLAINERS.items()]
-        collect(_Rule(), found, seed=seed).save(place / f"{seed}.jsonl")
+def _write(folder: Path, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    contexts = [_context(f"{seed}-{event}", draw) for event in range(_EVENTS)]
+    found = [Explanation(c, explain(c), name) for c in contexts for name, explain in _EXPLAINERS.items()]
+    collect(_Rule(), found, seed=seed).save(folder / f"{seed}.jsonl")
 
 
 DEMO = Demo(
-    family="explanation",
     dataset="planted rule",
     methods=tuple(_EXPLAINERS),
     inputs={"table": "explanation/{seed}.jsonl", "explainer": "{method}"},

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from graphgauge.core.types import Floats
-from graphgauge.demo import SEEDS, Demo, save
+from graphgauge.demo import Demo, save
 
 _NODES, _PARENTS, _SAMPLES = 15, 2, 400
 # Estimates beyond this many standard errors are edges: their scores are above the threshold 0.5.
@@ -26,28 +26,26 @@ def _sorted_regression(samples: Floats) -> Floats:
     return found
 
 
-def _write(folder: Path) -> None:
-    for seed in SEEDS:
-        draw = np.random.default_rng(seed)
-        order = draw.permutation(_NODES)
-        edges = (order[:, None] < order) & (draw.random((_NODES, _NODES)) < 2 * _PARENTS / (_NODES - 1))
-        weights = edges * draw.uniform(0.5, 1.5, edges.shape) * draw.choice([-1, 1], edges.shape)
-        samples = draw.normal(size=(_SAMPLES, _NODES)) @ np.linalg.inv(np.eye(_NODES) - weights)
-        precision = np.linalg.inv(np.cov(samples, rowvar=False))
-        scale = np.sqrt(np.diag(precision))
-        found = {
-            "correlation": np.corrcoef(samples, rowvar=False) * np.sqrt(_SAMPLES),
-            "partial correlation": precision / np.outer(scale, scale) * np.sqrt(_SAMPLES),
-            "sorted regression": _sorted_regression(samples),
-        }
-        save(folder / "recovery" / "data" / str(seed), graph=edges.astype(float))
-        for name, values in found.items():
-            scores = np.abs(values) / (2 * _CLEAR) * (1 - np.eye(_NODES))
-            save(folder / "recovery" / name / str(seed), graph=scores)
+def _write(folder: Path, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    order = draw.permutation(_NODES)
+    edges = (order[:, None] < order) & (draw.random((_NODES, _NODES)) < 2 * _PARENTS / (_NODES - 1))
+    weights = edges * draw.uniform(0.5, 1.5, edges.shape) * draw.choice([-1, 1], edges.shape)
+    samples = draw.normal(size=(_SAMPLES, _NODES)) @ np.linalg.inv(np.eye(_NODES) - weights)
+    precision = np.linalg.inv(np.cov(samples, rowvar=False))
+    scale = np.sqrt(np.diag(precision))
+    found = {
+        "correlation": np.corrcoef(samples, rowvar=False) * np.sqrt(_SAMPLES),
+        "partial correlation": precision / np.outer(scale, scale) * np.sqrt(_SAMPLES),
+        "sorted regression": _sorted_regression(samples),
+    }
+    save(folder / "data" / str(seed), graph=edges.astype(float))
+    for name, values in found.items():
+        scores = np.abs(values) / (2 * _CLEAR) * (1 - np.eye(_NODES))
+        save(folder / name / str(seed), graph=scores)
 
 
 DEMO = Demo(
-    family="recovery",
     dataset="linear models",
     methods=("correlation", "partial correlation", "sorted regression"),
     inputs={"true": "recovery/data/{seed}/graph.npy", "pred": "recovery/{method}/{seed}/graph.npy"},

@@ -134,11 +134,9 @@ def serial(cells: Cells, estimate: Estimate, confidence: float) -> Bounds | NoIn
 def serial_root(cells: Cells, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
     """The root of the interval of a mean of squares, on the log scale."""
     bounds = interval(cells, estimate.facts["square"], confidence, scale="log")
-    return (
-        bounds
-        if isinstance(bounds, NoInterval)
-        else replace(bounds, low=np.sqrt(bounds.low), high=np.sqrt(bounds.high))
-    )
+    if isinstance(bounds, NoInterval):
+        return bounds
+    return replace(bounds, low=np.sqrt(bounds.low), high=np.sqrt(bounds.high))
 
 
 def serial_share(cells: Cells, estimate: Estimate, confidence: float) -> Bounds | NoInterval:

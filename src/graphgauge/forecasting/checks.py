@@ -7,6 +7,7 @@ with the standard errors of the intervals. If there are too few steps for one, n
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from graphgauge.forecasting.sample import Sample
 from graphgauge.stats.serial import FEWEST_STEPS, cosine_error
 
 Evidence = Mapping[str, Any]
+_check = partial(check, family="forecasting")
 # The fewest cells to test, and the level of significance.
 _CELLS, _ALPHA = 100, 0.01
 # A twentieth of the nodes, at least one; the share of the error that is too much for it; and the fewest nodes.
@@ -36,10 +38,8 @@ def _unlikely(cells: Cells, value: float, influence: Any) -> bool:
     return bool(error > 0 and 2 * _core.student_tail(abs(value) / error, freedom) < _ALPHA)
 
 
-@check(
+@_check(
     "mis-scaled-spread",
-    family="forecasting",
-    severity="warning",
     message="errors are {ratio:.2f} times as large as the predicted standard deviations say (root mean squares)",
     remedy="Rescale on held-out data and report both, or find out why the spread is wrong.",
 )
@@ -55,10 +55,8 @@ def mis_scaled_spread(cells: Cells) -> Evidence | None:
     return {"ratio": float(np.sqrt(square / var))} if _unlikely(cells, distance, influence) else None
 
 
-@check(
+@_check(
     "biased",
-    family="forecasting",
-    severity="warning",
     message="bias makes up {share:.0%} of the mean squared error: forecasts are off by {bias:+.4g} on average",
     remedy="Check units, scaling back from normalised targets, and shifted horizons.",
 )
@@ -74,10 +72,8 @@ def biased(cells: Cells) -> Evidence | None:
     return {"share": share, "bias": bias}
 
 
-@check(
+@_check(
     "no-better-than-the-mean",
-    family="forecasting",
-    severity="warning",
     message="the truth's own mean would have a smaller squared error (R² {r2:.3f})",
     remedy="Compare with naive forecasts, and check that forecasts and truths are aligned in time.",
 )
@@ -90,10 +86,8 @@ def no_better_than_the_mean(cells: Cells) -> Evidence | None:
     return {"r2": value} if value < 0 and _unlikely(cells, value, estimate.influence) else None
 
 
-@check(
+@_check(
     "last-value",
-    family="forecasting",
-    severity="warning",
     message="{share:.0%} of the forecasts equal the last known truth: this is the naive forecast",
     remedy="If this is not an intended baseline, the model may have learnt to copy its input.",
 )
@@ -103,9 +97,8 @@ def last_value(begin: Sample) -> Evidence | None:
     return {"share": share} if share > 0.9 else None
 
 
-@check(
+@_check(
     "leaked-target",
-    family="forecasting",
     severity="error",
     message="{share:.0%} of the forecasts equal the truth to the last digit: the truth was among the inputs",
     remedy="Look for the target among the features, for gaps filled with later values, and for a shift by one step.",
@@ -116,10 +109,8 @@ def leaked_target(begin: Sample) -> Evidence | None:
     return {"share": share} if share > 0.02 else None
 
 
-@check(
+@_check(
     "unmasked-zeros",
-    family="forecasting",
-    severity="warning",
     message="{share:.1%} of the truths are exactly {value:g} although they were forecast like the others, and hardly "
     "any are near it: they look like missing observations, and are counted as errors",
     remedy="Pass that number as null_value=, or a mask, if it means that nothing was observed.",
@@ -130,10 +121,8 @@ def unmasked_zeros(sampled: Sample, cells: Cells) -> Evidence | None:
     return {"share": share, "value": value} if share > _SPIKE and value != cells.design.null_value else None
 
 
-@check(
+@_check(
     "almost-null",
-    family="forecasting",
-    severity="warning",
     message="{share:.1%} of the counted truths are within {distance:.1g} of the null value {null:g} without being "
     "equal to it: they were probably scaled and scaled back, and are counted as observations",
     remedy="Pass null_tolerance= above that distance, or mask the truth before scaling it.",
@@ -147,9 +136,8 @@ def almost_null(sampled: Sample, cells: Cells) -> Evidence | None:
     return {"share": share, "distance": distance, "null": null} if share > _SPIKE else None
 
 
-@check(
+@_check(
     "unused-null-value",
-    family="forecasting",
     severity="note",
     message="the null value {null:g} does not occur in the truth: no cell is masked",
     remedy="Check how missing observations are stored: as 0, NaN, −999, or scaled; or leave null_value out.",
@@ -160,10 +148,8 @@ def unused_null_value(cells: Cells, unmasked: bool) -> Evidence | None:
     return {"null": null} if null is not None and unmasked else None
 
 
-@check(
+@_check(
     "crossing-quantiles",
-    family="forecasting",
-    severity="warning",
     message="in {share:.1%} of the cells a quantile is below that of a lower level: these are not quantiles of one "
     "distribution, and each level is scored as it is",
     remedy="Sort the quantiles of each cell along the last axis, which never makes the pinball loss larger.",
@@ -176,10 +162,8 @@ def crossing_quantiles(cells: Cells) -> Evidence | None:
     return {"share": share} if share > _CROSSING else None
 
 
-@check(
+@_check(
     "errors-in-few-nodes",
-    family="forecasting",
-    severity="warning",
     message="{worst} of {nodes} nodes, found in one half of the test period, account for {share:.0%} of the squared "
     "error in the other: the pooled number is mostly about them",
     remedy="Report by node, or the median over nodes, or scale each node by its naive error (mase).",
@@ -201,9 +185,8 @@ def errors_in_few_nodes(by_node: Cells) -> Evidence | None:
     return {"worst": worst, "nodes": nodes, "share": share} if share > _MOST else None
 
 
-@check(
+@_check(
     "few-time-steps",
-    family="forecasting",
     severity="note",
     message="{steps} time steps: too few for intervals over time",
     remedy="Evaluate on a longer test period, or over several of them.",

@@ -80,22 +80,12 @@ class Design:
         The ends of an interval of members are at p·(m + 1) in their order, and have to be among them.
         """
         if self.form == "quantiles":
-            ends = {
-                level: next((at for at, q in enumerate(self.levels) if abs(q - 1 + level) < _CLOSE), None)
-                for level in self.levels
-                if level > 0.5
-            }
-            return {
-                round(2 * level - 1, 10): (low, self.levels.index(level))
-                for level, low in ends.items()
-                if low is not None
-            }
-        reached = [
-            level
-            for level in self.coverage
-            if self.form == "gaussian" or (1 - level) / 2 * (self.members + 1) >= 1 - _CLOSE
-        ]
-        return dict.fromkeys(reached) if self.form != "point" else {}
+            levels = self.levels
+            pairs = [(a, b) for b in range(len(levels)) for a in range(b) if abs(levels[a] - 1 + levels[b]) < _CLOSE]
+            return {round(2 * levels[b] - 1, 10): (a, b) for a, b in pairs}
+        if self.form == "samples":
+            return dict.fromkeys(p for p in self.coverage if (1 - p) / 2 * (self.members + 1) >= 1 - _CLOSE)
+        return dict.fromkeys(self.coverage) if self.form == "gaussian" else {}
 
     @property
     def cell_samples(self) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from graphgauge.core.door import CONFIDENCE, METRICS, NAN, PROTOCOL, Door, Input, Option
 
 _COVERAGE = Option("coverage", tuple[float, ...], (0.95,), "Levels of central intervals.", 0, 1, inside=True)
-_BINS = Option("bins", int, 10, "Bins of predicted standard deviation.", 1)
 _NULL = Option("null_value", float | None, None, "Truths that equal it are not observed.")
 _NEAR = Option("null_tolerance", float, 0.0, "How far from it they may be.", 0)
 _SEASON = Option("season", int, 1, "Steps of a season, for the naive errors of the history.", 1)
@@ -62,7 +61,7 @@ DOORS = (
             _NULL,
             _SEASON,
             _COVERAGE,
-            _BINS,
+            Option("bins", int, 10, "Bins of predicted standard deviation.", 1),
         ),
         example="graphgauge forecasting table --table cross_validation.csv --model AutoARIMA",
         common=(METRICS, PROTOCOL, CONFIDENCE, NAN),

@@ -8,8 +8,7 @@ from typing import Any
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.forecasting.nodes import Extras, extras_of
-from graphgauge.forecasting.request import COVERAGE, request
-from graphgauge.forecasting.results import apart, report
+from graphgauge.forecasting.results import COVERAGE, apart, report, request
 from graphgauge.forecasting.sample import Reading, Sample
 from graphgauge.forecasting.totals import Totals
 from graphgauge.protocols import under_protocols

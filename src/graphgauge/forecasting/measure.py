@@ -154,11 +154,7 @@ def _columns(part: Sample, design: Design, naive: Floats | None) -> dict[str, An
                 columns[f"pinball_{level:g}"] = loss[:, place]
                 columns[f"below_{level:g}"] = away[:, place] <= 0
             columns["crossing"] = (np.diff(quantiles, axis=1) < 0).any(axis=1)
-            ends = {
-                level: (quantiles[:, at[0]], quantiles[:, at[1]])
-                for level, at in design.bounded.items()
-                if at is not None
-            }
+            ends = {level: (quantiles[:, at[0]], quantiles[:, at[1]]) for level, at in design.bounded.items() if at}
         elif design.form == "samples":
             columns["crps"], columns["crps_fair"], ends = ensemble_scores(part, design.bounded)
         elif part.std is not None and "msis" in design.parts and naive is not None:

@@ -42,15 +42,11 @@ def axes_of(y: Any, axes: Any) -> tuple[str, ...]:
     if axes is None and y.ndim == 1:
         names = ("time",)  # a single series
     if isinstance(axes, str | Mapping) or not set(names) <= {*AXES, CHANNEL} or len(set(names)) < len(names):
-        raise OptionError(
-            f"axes are {axes!r:.80}", fix=f"Name the dimensions in order, from {', '.join((*AXES, CHANNEL))}."
-        )
+        fix = f"Name the dimensions in order, from {', '.join((*AXES, CHANNEL))}."
+        raise OptionError(f"axes are {axes!r:.80}", fix=fix)
     if y.ndim != len(names):
-        raise InputError(
-            f"expected the axes {', '.join(names)}, found {y.ndim} dimensions",
-            where="y_true",
-            fix='Name them, for example axes=("time", "node").',
-        )
+        what = f"expected the axes {', '.join(names)}, found {y.ndim} dimensions"
+        raise InputError(what, where="y_true", fix='Name them, for example axes=("time", "node").')
     return names
 
 

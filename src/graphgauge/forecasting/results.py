@@ -1,25 +1,102 @@
-"""From sums to an evaluation: results, breakdowns, what checks and figures look at; channels side by side."""
+"""From what is asked of a sample, and its sums, to an evaluation: results, breakdowns; channels side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace as changed
 
+from graphgauge.core.errors import OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grid import Grid, column
 from graphgauge.core.items import Items
 from graphgauge.core.loop import Measured, broken_down, measure
+from graphgauge.core.metric import Metric
+from graphgauge.core.registry import Chosen, select
 from graphgauge.core.result import Result
-from graphgauge.forecasting.request import Request
+from graphgauge.forecasting.design import Design, levels_of, parts_of
+from graphgauge.forecasting.metrics import Percent, loss
+from graphgauge.forecasting.nodes import Extras
 from graphgauge.forecasting.sample import Sample
 from graphgauge.forecasting.totals import Totals
 
+COVERAGE = (0.95,)
 # How many numbers of the first steps, and of the whole period, checks look at.
 _BEGIN, _SAMPLED = 1 << 18, 1 << 16
 _APART = "channels are not pooled, their units differ: read by('channel')"
+
+
+# ---- what is asked
+
+
+@dataclass(frozen=True)
+class Request:
+    """The metrics to compute, whether they were named, what is summed for them, and how the arrays were read."""
+
+    design: Design
+    chosen: list[Chosen]
+    named: frozenset[str]
+    axes: tuple[str, ...]
+    conventions: Mapping[str, str]
+
+
+def request(sample: Sample, extras: Extras, coverage: Any, metrics: Any, *, every: bool = False) -> Request:
+    """What a sample is evaluated by; `every` sums what any metric of this form needs but joint ones."""
+    wanted_levels = levels_of(coverage)
+    design = Design(
+        form=sample.form,
+        point=sample.point,
+        horizons=sample.shape[1],
+        nodes=sample.shape[2],
+        parts=(),
+        coverage=wanted_levels if sample.form in ("gaussian", "samples") else (),
+        levels=sample.levels,
+        members=0 if sample.members is None else sample.members.shape[-1],
+        scores=sample.scores,
+        scaled=extras.naive is not None,
+        weighted=extras.weights is not None,
+        edges=None if extras.edges is None else len(extras.edges),
+        null_value=sample.null_value,
+    )
+    chosen, named = choose(design, metrics, dense=sample.rows is None)
+    wanted = choose(design, "all", dense=sample.rows is None)[0] if every else chosen
+    own = levels_of(params["level"] / 100 for _, params in chosen if "level" in params)
+    if sample.form in ("gaussian", "samples"):
+        design = replace(design, coverage=tuple(sorted({*design.coverage, *own})))
+    parts = parts_of(each.name for each, _ in wanted if not every or each.unit == "cell")
+    parts += () if metrics is not None or "ranks" in parts else ("ranks",)  # for the figure
+    conventions = {**sample.conventions, **({"node weights": "given"} if design.weighted else {})}
+    return Request(replace(design, parts=parts), chosen, named, sample.axes, conventions)
+
+
+def choose(design: Design, metrics: Any, *, dense: bool = True) -> tuple[list[Chosen], frozenset[str]]:
+    """The metrics of the family and the user's losses, in the order in which they are shown."""
+    names = [metrics] if isinstance(metrics, str | Metric) and metrics != "all" else metrics
+    losses = list(design.scores)
+    if isinstance(names, Iterable) and not isinstance(names, str):
+        listed = list(names)
+        losses = [name for name in listed if isinstance(name, str) and name in design.scores]
+        names = [name for name in listed if name not in losses]
+    levels = list(design.bounded) if design.form == "quantiles" else list(design.coverage)
+    swept = {
+        "level": [Percent(round(100 * level, 8)) for level in levels],
+        "quantile": [Percent(round(100 * level, 8)) for level in design.levels],
+    }
+    found: list[Chosen] = []
+    named: frozenset[str] = frozenset()
+    if names != [] or not losses:
+        found, named = select("forecasting", names, design.known_samples(dense=dense), swept)
+    keys = {each.key_of(**params) for each, params in found}
+    twice = next((name for name in losses if name in keys), None)
+    if twice is not None:
+        raise OptionError(f"scores has {twice!r}, which is computed, too", fix="Give it another name.")
+    return [*found, *((loss(name), {}) for name in losses)], named
+
+
+# ---- what comes out
 
 
 def report(totals: Totals, asked: Request, *, bins: int, confidence: float) -> Evaluation:
@@ -128,17 +205,12 @@ def apart(parts: Mapping[str, Evaluation]) -> Evaluation:
     }
     for key in keys:
         columns[key] = np.array([part[key].value for part in several])
-        ends = [part[key].interval or (np.nan, np.nan) for part in several]
-        columns |= {
-            f"{key}.low": np.array([low for low, _ in ends]),
-            f"{key}.high": np.array([high for _, high in ends]),
-        }
+        low, high = np.array([tuple(part[key].interval or (np.nan, np.nan)) for part in several]).T
+        columns |= {f"{key}.low": low, f"{key}.high": high}
+    none = {"value": np.nan, "n": 0, "interval": None, "no_interval": None, "references": (), "reason": _APART}
     return Evaluation(
         "forecasting",
-        [
-            changed(first[key], value=np.nan, n=0, interval=None, no_interval=None, references=(), reason=_APART)
-            for key in keys
-        ],
+        [changed(first[key], **none) for key in keys],
         conventions=first.conventions,
         options=first.options,
         breakdowns={"channel": Grid(columns)} | {axis: _stacked(axis, parts) for axis in first.breakdowns},

@@ -18,8 +18,7 @@ from graphgauge.core.types import AnyArray
 from graphgauge.forecasting.design import Design, parts_of
 from graphgauge.forecasting.labelled import CHANNEL
 from graphgauge.forecasting.nodes import Extras, extras_of
-from graphgauge.forecasting.request import COVERAGE, Request, choose, request
-from graphgauge.forecasting.results import report
+from graphgauge.forecasting.results import COVERAGE, Request, choose, report, request
 from graphgauge.forecasting.sample import Reading, Sample
 from graphgauge.forecasting.sums import Table
 from graphgauge.forecasting.totals import Totals

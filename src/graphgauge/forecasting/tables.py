@@ -17,7 +17,7 @@ from graphgauge.forecasting.evaluate import evaluate_sample
 from graphgauge.forecasting.labelled import columns_of, labels_of
 from graphgauge.forecasting.nodes import Extras, naive_errors, of_mean_one, season_of
 from graphgauge.forecasting.reading import score_name, shown
-from graphgauge.forecasting.request import COVERAGE
+from graphgauge.forecasting.results import COVERAGE
 from graphgauge.forecasting.sample import Reading, Rows, Sample, loss_of
 from graphgauge.protocols import under_protocols
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,13 @@ from graphgauge.core.finding import check
 from graphgauge.core.types import AnyArray
 from graphgauge.prediction.sample import Classes, Scores
 
+_check = partial(check, family="prediction")
 # A class with fewer items may be left out by chance.
 _FEWEST = 10
 
 
-@check(
+@_check(
     "below-most-frequent-class",
-    family="prediction",
     message="accuracy {accuracy:.4g} is below the {frequent:.4g} of calling everything {name}",
     remedy="Look at balanced_accuracy and f1_macro, and at whether labels and columns are in the same order",
 )
@@ -31,9 +32,8 @@ def below_most_frequent_class(results: Any, classes: Classes) -> dict[str, Any] 
     return {"accuracy": accuracy, "frequent": frequent, "name": classes.names[int(rows.argmax())]}
 
 
-@check(
+@_check(
     "constant-scores",
-    family="prediction",
     message="the scores of {count} of {tasks} columns are the same for all items",
     remedy="Check the model's output, or leave these columns out",
 )
@@ -45,9 +45,8 @@ def constant_scores(scores: Scores) -> dict[str, Any] | None:
     return {"count": flat, "tasks": scores.scores.shape[1]} if flat else None
 
 
-@check(
+@_check(
     "class-never-predicted",
-    family="prediction",
     message="{count} of {classes} classes are never predicted, such as {name} with {n} items",
     remedy="Report f1_macro or balanced_accuracy, which show it, or weigh classes in training",
 )
@@ -61,9 +60,8 @@ def class_never_predicted(classes: Classes) -> dict[str, Any] | None:
     return {"count": len(absent), "classes": len(rows), "name": classes.names[largest], "n": int(rows[largest])}
 
 
-@check(
+@_check(
     "trained-on-test-items",
-    family="prediction",
     severity="error",
     message="{count} of {n} items are in training, too, such as {name}",
     remedy="Evaluate only items that the model was not trained on",

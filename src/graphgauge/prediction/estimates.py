@@ -41,9 +41,9 @@ def estimate(sample: Any, statistic: Callable[[Any], Statistic], reason: str = "
 
 def of_items(part: Sample, value: float, influence: Floats, n: int | None = None) -> Statistic:
     """A value with what each item adds to its error, of all items or of `n` of them."""
-    return (
-        NOTHING if np.isnan(value) else Statistic(value, part.n if n is None else n, *error_of(influence, *part.units))
-    )
+    if np.isnan(value):
+        return NOTHING
+    return Statistic(value, part.n if n is None else n, *error_of(influence, *part.units))
 
 
 def mean_of(part: Sample, values: Floats) -> Statistic:
@@ -61,9 +61,8 @@ def over_tasks(part: Sample, measured: Iterable[tuple[Mask, float, Floats]]) -> 
     for known, _, own in tasks:
         influence[known] += own * (amounts.sum() / amounts[known].sum() / len(tasks))
         rows |= known
-    return of_items(
-        part, float(np.mean([value for _, value, _ in tasks])) if tasks else np.nan, influence, int(rows.sum())
-    )
+    value = float(np.mean([value for _, value, _ in tasks])) if tasks else np.nan
+    return of_items(part, value, influence, int(rows.sum()))
 
 
 def error_of(influence: Floats, count: Floats | None, cluster: AnyArray | None) -> tuple[float, float]:

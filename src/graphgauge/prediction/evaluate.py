@@ -7,7 +7,7 @@ evaluate ── inputs.read ──▶ samples ── loop.measure ──▶ resu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,22 +16,23 @@ import numpy as np
 from graphgauge.core.arrays import as_labels, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.grid import Grid
+from graphgauge.core.grid import Grid, column
 from graphgauge.core.items import Items
 from graphgauge.core.loop import broken_down, measure
 from graphgauge.core.metric import Metric
 from graphgauge.core.options import confidence_level, nan_policy, whole_number
 from graphgauge.core.registry import select
-from graphgauge.core.types import Floats, Ints
-from graphgauge.prediction import breakdowns
+from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.prediction.figure import drawings
 from graphgauge.prediction.inputs import TASKS, Rules, Task, read
-from graphgauge.prediction.metrics import brier_scores, log_losses
-from graphgauge.prediction.sample import Sample
+from graphgauge.prediction.metrics import brier_scores, by_class, log_losses
+from graphgauge.prediction.sample import OfTasks, Sample
 from graphgauge.protocols import under_protocols
 
 # Names of other tables and columns, which groups cannot have.
 _AXES = ("", "class", "task", "n")
+# (axis, labels, n, samples) -> table
+Broken = Callable[[str, Any, Any, Mapping[str, Sample]], Grid]
 
 
 @under_protocols("prediction")
@@ -122,11 +123,11 @@ def evaluate(
 
     tables = {}
     if "classes" in samples:
-        tables["class"] = breakdowns.by_class(samples["classes"], level)
+        tables["class"] = by_class(samples["classes"], level)
     if reading.tasks > 1:
-        tables["task"] = breakdowns.by_task(samples, broken)
+        tables["task"] = _by_task(samples, broken)
     for axis, values in _named(groups, {*_AXES, *(result.key for result in measured.results)}).items():
-        tables[axis] = breakdowns.by_group(axis, _labels(f"groups[{axis!r}]", values, n, kept), samples, broken)
+        tables[axis] = _by_group(axis, _labels(f"groups[{axis!r}]", values, n, kept), samples, broken)
     names = _labels("ids", ids, n, kept)
     _refuse_repeated(names)
     values_of_items = dict(_values(samples))
@@ -201,3 +202,22 @@ def _values(samples: Mapping[str, Any]) -> Iterator[tuple[str, Floats]]:
             yield "brier", brier_scores(each)
         elif name == "targets" and each.true.shape[1] == 1:
             yield "mae", np.abs(each.pred - each.true)[:, 0]
+
+
+# ---- breakdowns
+
+
+def _by_task(samples: Mapping[str, Sample], broken: Broken) -> Grid:
+    """Of each task the labelled items and every metric."""
+    tasks = {name: each.by_task() for name, each in samples.items() if isinstance(each, OfTasks)}
+    known = next(iter(tasks.values())).known
+    return broken("task", list(range(known.shape[1])), known.sum(axis=0), tasks)
+
+
+def _by_group(axis: str, labels: AnyArray, samples: Mapping[str, Sample], broken: Broken) -> Grid:
+    """Of each label of the items, every metric."""
+    names, place = np.unique(labels, return_inverse=True)
+    if not len(names):
+        return Grid({axis: column([]), "n": column([])})
+    parts = {name: each.by_group(place, len(names)) for name, each in samples.items()}
+    return broken(axis, column(names.tolist()), np.bincount(place, minlength=len(names)), parts)

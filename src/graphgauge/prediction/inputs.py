@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graphgauge.core.arrays import as_array, as_labels, as_numeric
+from graphgauge.core.arrays import as_array, as_labels, as_numeric, refuse_nan
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.prediction.sample import MISSING, Classes, Columns, Sample, Scores, Targets, Tasks
@@ -65,16 +65,15 @@ def read(y_true: Any, y_pred: Any, scores: Any, rules: Rules) -> Reading:
     several = task in ("multilabel", "regression")
     arrays = {name: (_matrix if several else _single)(name, values) for name, values in arrays.items()}
     true = arrays["y_true"]
-    known = usable = _present("y_true", true, np.ones(true.shape, bool), rules.nan)
-    for name in ("y_pred", "scores"):
-        if several and name in arrays and arrays[name].shape != true.shape:
-            what = f"has shape {arrays[name].shape}, y_true {true.shape}"
+    for name, values in arrays.items() if several else ():
+        if values.shape != true.shape:
+            what = f"has shape {values.shape}, y_true {true.shape}"
             raise InputError(what, where=name, fix="One column per task.")
-        usable = _present(name, arrays[name], usable, rules.nan) if name in arrays else usable
+    labelled, usable = _present(arrays, rules.nan)
     conventions: dict[str, str] = {"task": task}
     if not usable.all():
-        labels, left = int(known.sum()), int(usable.sum())
-        conventions["nan"] = f"omitted {known.size - labels:,} unlabelled, {labels - left:,} unpredicted"
+        labels, left = int(labelled.sum()), int(usable.sum())
+        conventions["nan"] = f"omitted {usable.size - labels:,} unlabelled, {labels - left:,} unpredicted"
     if several:
         samples = (_of_tasks if task == "multilabel" else _of_targets)(arrays, usable)
         return Reading(samples, np.arange(n), true.shape[1], conventions)
@@ -123,20 +122,15 @@ def _asked(what: str, example: str) -> Exception:
     return OptionError(what, fix=f'Say which: task="{example}", one of {", ".join(TASKS)}.').about("task")
 
 
-def _present(name: str, values: AnyArray, among: Mask, nan: str) -> Mask:
-    """Which `among` these cells have a number; NaN is refused unless it is to be left out."""
-    if values.dtype.kind != "f":
-        return among
-    missing = np.isnan(values)
-    wrong = among & (missing.any(axis=1) if missing.ndim > among.ndim else missing)
-    if nan == "raise" and wrong.any():
-        first = tuple(np.argwhere(wrong)[0].tolist())
-        what, fix = ("labels", "if they are unlabelled") if name == "y_true" else ("predictions", "to leave them out")
-        what = (
-            f"{int(wrong.sum())} of {wrong.size} {what} are NaN, the first at {first[0] if len(first) == 1 else first}"
-        )
-        raise InputError(what, where=name, fix=f'Pass nan="omit" {fix}.')
-    return among & ~wrong
+def _present(arrays: Arrays, nan: str) -> tuple[Mask, Mask]:
+    """Which cells, or rows, have a truth, and which of these a prediction; NaN is refused unless it is omitted."""
+    have: dict[str, Mask] = {}
+    for name, values in arrays.items():
+        if nan == "raise":
+            refuse_nan(values, name, fix='Pass nan="omit" to leave them out.')
+        number = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(values.shape, bool)
+        have[name] = np.asarray(number.all(axis=1)) if number.ndim > arrays["y_true"].ndim else number
+    return have["y_true"], np.asarray(np.logical_and.reduce([*have.values()]))
 
 
 # ---- one label per item
@@ -180,18 +174,15 @@ def _of_classes(binary: bool, arrays: Arrays, rules: Rules) -> tuple[dict[str, S
 
 
 def _whole(labels: AnyArray) -> AnyArray:
-    """Classes as whole numbers or texts; fractions, and what no integer holds, are no classes."""
-    wrong = (
-        (labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63) if labels.dtype.kind == "f" else np.zeros(0, bool)
-    )
-    if wrong.any():
-        first = labels[wrong][0]
-        what = "labels are beyond integers" if first == np.floor(first) else "labels have fractions"
-        raise InputError(
-            f"{what}, such as {first:.4g}",
-            fix='Pass probabilities or scores as scores=, targets with task="regression".',
-        )
-    return labels.astype(np.int64) if labels.dtype.kind in "bf" else labels
+    """Classes as texts or integers of eight bytes; fractions, and what no integer holds, are no classes."""
+    if labels.dtype.kind == "f":
+        beyond = np.abs(labels) >= 2.0**63
+        for wrong, what in ((beyond, "are beyond integers"), (labels != np.floor(labels), "have fractions")):
+            if wrong.any():
+                fix = 'Pass probabilities or scores as scores=, targets with task="regression".'
+                raise InputError(f"labels {what}, such as {labels[wrong][0]:.4g}", fix=fix)
+    is_wide = labels.dtype == np.uint64 and labels.max(initial=0) >= 1 << 63
+    return labels if labels.dtype.kind == "U" or is_wide else labels.astype(np.int64, copy=False)
 
 
 def _names(labels: Arrays, points: AnyArray | None, rules: Rules, binary: bool) -> AnyArray:
@@ -230,11 +221,9 @@ def _distinct(labels: AnyArray) -> AnyArray:
     if labels.dtype.kind in "iu" and labels.size:
         low, high = int(labels.min()), int(labels.max())
         if high - low < _WIDE * max(labels.size, 1024):
-            # In eight bytes, so that no difference overflows.
-            wide = labels if labels.dtype.itemsize == 8 else labels.astype(np.int64)
             present = np.zeros(high - low + 1, bool)
-            present[wide - low] = True
-            return np.flatnonzero(present).astype(wide.dtype) + low
+            present[labels - low] = True
+            return np.flatnonzero(present).astype(labels.dtype) + low
     return np.unique(labels)
 
 
@@ -242,11 +231,9 @@ def _codes(name: str, labels: AnyArray, names: AnyArray) -> Ints:
     """Labels as numbers of their classes."""
     if not labels.size:
         return np.zeros(0, np.int64)
-    if names.dtype.kind in "iu" and labels.dtype.kind in "iu":  # often consecutive numbers, which need no search
-        low, high = int(names[0]), int(names[-1])
-        inside = high < 2**63 and low <= labels.min() and labels.max() <= high
-        if inside and (names == np.arange(low, low + len(names))).all():
-            return labels.astype(np.int64, copy=False) - low if low else labels.astype(np.int64, copy=False)
+    is_run = names.dtype.kind == labels.dtype.kind == "i" and bool((names - names[0] == np.arange(len(names))).all())
+    if is_run and names[0] <= labels.min() and labels.max() <= names[-1]:  # most often, and it needs no search
+        return labels - names[0] if names[0] else labels
     order = np.argsort(names, kind="stable")
     codes = order[np.minimum(np.searchsorted(names[order], labels), len(names) - 1)]
     unknown = names[codes] != labels

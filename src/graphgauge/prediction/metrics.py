@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.grid import Grid
 from graphgauge.core.metric import Estimate, Exempt, Metric, NoChance, NoInterval
 from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
@@ -148,6 +149,21 @@ cohen_kappa = _agreement(confusion.cohen_kappa, "(Σ p_cc − e) / (1 − e), e 
 precision = _binary(confusion.precision, "p_11 / s_1")
 recall = _binary(confusion.recall, "p_11 / r_1")
 f1 = _binary(confusion.f1, "2 p_11 / (r_1 + s_1)")
+
+
+def by_class(sample: Classes, level: float) -> Grid:
+    """Of each class the items, and precision, recall and F1 with their intervals, one class against the others."""
+    n = np.bincount(sample.true, minlength=len(sample.names))
+    columns: dict[str, Any] = {"class": np.array(sample.names, dtype=object), "n": n}
+    for key, measure in (("precision", confusion.precision), ("recall", confusion.recall), ("f1", confusion.f1)):
+        rows = []
+        for c in range(len(sample.names)):
+            found = estimate(sample, partial(of_table, measure=partial(measure, c=c)))
+            bounds: Any = as_share(sample, found, level)
+            rows.append((found.value[0], bounds.low[0], bounds.high[0]))
+        values = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+        columns |= {key: values[0], f"{key}.low": values[1], f"{key}.high": values[2]}
+    return Grid(columns)
 
 
 # ---- scores

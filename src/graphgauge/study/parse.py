@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import itertools
-import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +21,6 @@ from graphgauge.core.family import family_names
 from graphgauge.core.gate import Gate
 from graphgauge.core.registry import find
 from graphgauge.io.request import Request
-from graphgauge.study.lines import Lines
 from graphgauge.study.model import (
     COMPARISONS,
     GATES,
@@ -34,16 +33,16 @@ from graphgauge.study.model import (
     StudyError,
     concerns,
 )
-from graphgauge.study.placeholders import fill, placeholders
 from graphgauge.study.tables import ABOUT, AGAINST, COMPARE, EVALUATE, REQUIRE, TOP
+from graphgauge.study.toml import Lines
 
 SCHEMA = 1
 _TABLES = ("defaults", "evaluate", "compare", "gate", "audit")
 # The keys of an axis of a study: for one value, and for several.
 _AXES = {"dataset": ("dataset", "datasets"), "method": ("method", "methods"), "seed": ("run_seed", "seeds")}
-# A few short lists can multiply to more than fits into memory, and a dotted key can take the parser hours.
-_MOST_EVALUATIONS, _LONGEST_NAME, _LONGEST_STUDY, _DEEPEST = 100_000, 1000, 1 << 20, 30
-_AFTER_KEYS = re.compile(r"[{,]")
+# A brace, a placeholder with its format, or a brace that is neither.
+_PART = re.compile(r"\{\{|\}\}|\{(?P<name>[^{}:!]*)(?P<format>[^{}]*)\}|[{}]")
+_WIDTH = re.compile(r"(:0?\d{1,2}d?)?")
 # A table, its number among those of its name, and a key in it.
 Place = tuple[str, int, str | None]
 Said = Annotated[str, msgspec.Meta(min_length=1)]
@@ -88,7 +87,6 @@ def read_study(path: str | Path) -> Study:
     try:
         content = target.read_bytes()
         text = content.decode()
-        _require_readable(text, str(path))
         return _Reader(target, hashlib.sha256(content).hexdigest(), tomllib.loads(text), Lines(text)).study()
     except FileNotFoundError:
         raise StudyError("no such file", where=str(path), fix="`graphgauge init` writes one to start from.") from None
@@ -98,20 +96,6 @@ def read_study(path: str | Path) -> Study:
         raise StudyError(f"not UTF-8 text (byte {error.start})", where=str(path)) from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise _syntax_error(str(path), str(error)) from None
-
-
-def _require_readable(text: str, where: str) -> None:
-    """Refuse what takes the parser hours: its time is quadratic in the parts of a dotted key."""
-    if len(text) > _LONGEST_STUDY:
-        raise StudyError(f"has {len(text):,} characters", where=where, fix=f"At most {_LONGEST_STUDY:,}.")
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.lstrip().startswith("#"):
-            continue
-        # Keys are before an equals sign, after the beginning of a line or of an inline table; headers have brackets.
-        *keys, last = line.split("=")
-        keys += [last] if last.lstrip().startswith("[") else []
-        if any(_AFTER_KEYS.split(key)[-1].count(".") > _DEEPEST for key in keys):
-            raise StudyError(f"a key has more than {_DEEPEST} parts", where=f"{where}, line {number}")
 
 
 def _syntax_error(path: str, message: str) -> StudyError:
@@ -126,7 +110,6 @@ class _Reader:
 
     def __init__(self, path: Path, digest: str, content: dict[str, Any], lines: Lines) -> None:
         self._path, self._hash, self._content, self._lines = path, digest, content, lines
-        self._evaluations = 0
 
     def study(self) -> Study:
         self._known_keys(self._content, (*TOP.fields, *_TABLES), ("", 0, None))
@@ -183,10 +166,6 @@ class _Reader:
         with self._at(("evaluate", index, "family")):
             one_of("family", family, family_names())
         axes = {axis: self._axis(table, named, axis, index) for axis in _AXES}
-        self._evaluations += math.prod(map(len, axes.values()))
-        if self._evaluations > _MOST_EVALUATIONS:
-            what = f"asks for {self._evaluations:,} evaluations"
-            self._fail(what, here, f"At most {_MOST_EVALUATIONS:,} in one study.")
         own = {key: value for key, value in table.items() if key not in EVALUATE.fields}
         given = {**defaults.get(family, {}), **own}
         places: dict[str, Place] = {
@@ -219,11 +198,10 @@ class _Reader:
             self._fail(f"neither {one} nor {many} is given", ("evaluate", index, None), fix)
         values: tuple[Any, ...] = (named[one],) if one in table else named[many]
         for value in values:
-            if isinstance(value, str) and not 0 < len(value) <= _LONGEST_NAME:
-                what = f"{many}: a name has {len(value):,} characters"
-                self._fail(what, here, f"Names have at least one and at most {_LONGEST_NAME:,}.")
-            if axis == "method" and value in (COMPARISONS, SUMMARY, GATES):
-                self._fail(f"a method cannot be called {value}", here, "The results use this name.")
+            if value == "" or (axis == "method" and value in (COMPARISONS, SUMMARY, GATES)):
+                self._fail(
+                    f"a {axis} cannot be called {value or repr(value)}", here, "Results are kept by these names."
+                )
         if not values or len(set(values)) < len(values):
             self._fail(f"{many} {'has a value twice' if values else 'is empty'}", here)
         return values
@@ -342,3 +320,52 @@ def _outputs(name: str, door: str) -> set[str]:
     """The fields of a door that name files to write: a study sets these itself."""
     fields = door_of(name, door).fields.values()
     return {each.name for each in fields if isinstance(each, Option) and each.is_output}
+
+
+# ---- {method}, {seed} and {dataset} in the values of a study
+
+
+def fill(value: Any, values: Mapping[str, Any]) -> Any:
+    """The value with every text in it filled in; `{seed:03d}` sets a width, `{{` is a brace."""
+    if isinstance(value, str):
+        return _PART.sub(lambda part: _filled(part, values), value)
+    if isinstance(value, list):
+        return [fill(part, values) for part in value]
+    if isinstance(value, dict):
+        return {name: fill(part, values) for name, part in value.items()}
+    return value
+
+
+def placeholders(value: Any) -> Iterator[str]:
+    """The names of all placeholders in a value. A brace by itself may be any of them: filling it in is an error."""
+    if isinstance(value, str):
+        for part in _PART.finditer(value):
+            if part["name"] is not None:
+                yield part["name"]
+            elif len(part[0]) == 1:
+                yield from ("dataset", "method", "seed")
+    elif isinstance(value, list | dict):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from placeholders(each)
+
+
+def _filled(part: re.Match[str], values: Mapping[str, Any]) -> str:
+    if part["name"] is None:
+        if len(part[0]) == 2:
+            return part[0][0]
+        raise InputError(f"{part.string!r:.80} has a brace too many or too few", fix="Write {{ for a brace.")
+    name = one_of("placeholder", part["name"], values)
+    value = values[name]
+    if value is None:
+        raise InputError(f"{{{name}}} has no value here", fix=f"Give {name}s.")
+    if not _WIDTH.fullmatch(part["format"]):
+        fix = f"Write {{{name}}}, or a width as in {{seed:03d}}."
+        raise InputError(f"{{{name}…}} has an unsupported format", fix=fix)
+    try:
+        text = format(value, part["format"][1:])
+    except ValueError:
+        raise InputError(f"{part[0]} does not apply to text", fix=f"Write {{{name}}}.") from None
+    if glob.has_magic(text):
+        # In a path it would be a pattern and might match the files of another method.
+        raise InputError(f"{name} {text!r:.60} cannot be filled in", fix="Names with *, ? or [ are patterns in a path.")
+    return text

@@ -133,10 +133,10 @@ def planned(study: Study, only: str | None, jobs: int | None) -> Plan:
     if not chosen:
         examples = ", ".join(item.label for item in study.items[:3])
         raise OptionError(f"no evaluation matches {only!r:.80}", fix=f"There are {examples} …")
-    reasons = {item.path(Path()): why_outdated(item, study) for item in chosen}
-    to_run = tuple((item, why) for item in chosen if (why := reasons[item.path(Path())]) is not None)
-    current = tuple(item for item in chosen if reasons[item.path(Path())] is None)
-    left_out = tuple(item for item in study.items if item.path(Path()) not in reasons)
+    reasons = [(item, why_outdated(item, study)) for item in chosen]
+    to_run = tuple((item, why) for item, why in reasons if why is not None)
+    current = tuple(item for item, why in reasons if why is None)
+    left_out = tuple(item for item in study.items if only is not None and not _matches(item, only))
     cores = available_threads()
     processes = max(1, min(jobs or _MOST_JOBS, max(cores, jobs or 1), len(to_run)))
     return Plan(to_run, current, left_out, processes, max(1, cores // processes))
