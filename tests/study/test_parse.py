@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 from tests.study.conftest import STUDY
 
+from graphgauge.core.errors import InputError
 from graphgauge.study import read_study
 from graphgauge.study.model import StudyError
 from graphgauge.study.parse import fill
@@ -210,3 +212,35 @@ def test_what_else_an_evaluation_is_told_has_its_line(tmp_path, given, said):
 def test_tags_are_texts_and_numbers(tmp_path):
     text = STUDY.replace('dataset = "toy"', 'dataset = "toy"\ntags = { epoch = 3, note = "{method}", best = true }')
     assert read(tmp_path, text).items[0].request.run.tags == {"epoch": 3, "note": "good", "best": True}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".".join(["a"] * 20_000) + " = 1\n",
+        "x = { " + ".".join(["a"] * 20_000) + " = 1 }\n",
+        "[" + ".".join(["a"] * 20_000) + "]\n",
+        '"a".' * 20_000 + "b = 1\n",
+        "# a comment\n" * 100_000,
+    ],
+)
+def test_files_that_take_the_parser_hours_are_refused_at_once(tmp_path, text):
+    path = tmp_path / "study.toml"
+    path.write_text(text)
+    begin = time.process_time()
+    with pytest.raises(InputError, match=r"a key has more than 30 parts|characters"):
+        read_study(path)
+    assert time.process_time() - begin < 2
+
+
+def test_evaluations_are_counted_over_all_tables(tmp_path):
+    table = '[[evaluate]]\nfamily = "ranking"\nmethod = "m{0}"\ndataset = "d"\nseeds = [{1}]\n'
+    table += 'pos_scores = "{{method}}-{{seed}}.npy"\nneg_scores = "{{method}}-{{seed}}.npy"\n'
+    seeds = ",".join(map(str, range(60)))
+    path = tmp_path / "study.toml"
+    path.write_text("schema = 1\n" + "".join(table.format(number, seeds) for number in range(3)))
+    assert len(read_study(path).items) == 180
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("graphgauge.study.parse._MOST_EVALUATIONS", 150)
+        with pytest.raises(InputError, match="asks for 180 evaluations"):
+            read_study(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import itertools
+import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -43,6 +44,9 @@ _AXES = {"dataset": ("dataset", "datasets"), "method": ("method", "methods"), "s
 # A brace, a placeholder with its format, or a brace that is neither.
 _PART = re.compile(r"\{\{|\}\}|\{(?P<name>[^{}:!]*)(?P<format>[^{}]*)\}|[{}]")
 _WIDTH = re.compile(r"(:0?\d{1,2}d?)?")
+# A few short lists can multiply to more than fits into memory, and a dotted key can take the parser hours.
+_MOST_EVALUATIONS, _LONGEST_NAME, _LONGEST_STUDY, _DEEPEST = 100_000, 1000, 1 << 20, 30
+_AFTER_KEYS = re.compile(r"[{,]")
 # A table, its number among those of its name, and a key in it.
 Place = tuple[str, int, str | None]
 Said = Annotated[str, msgspec.Meta(min_length=1)]
@@ -87,6 +91,7 @@ def read_study(path: str | Path) -> Study:
     try:
         content = target.read_bytes()
         text = content.decode()
+        _require_readable(text, str(path))
         return _Reader(target, hashlib.sha256(content).hexdigest(), tomllib.loads(text), Lines(text)).study()
     except FileNotFoundError:
         raise StudyError("no such file", where=str(path), fix="`graphgauge init` writes one to start from.") from None
@@ -96,6 +101,20 @@ def read_study(path: str | Path) -> Study:
         raise StudyError(f"not UTF-8 text (byte {error.start})", where=str(path)) from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise _syntax_error(str(path), str(error)) from None
+
+
+def _require_readable(text: str, where: str) -> None:
+    """Refuse what takes the parser hours: its time is quadratic in the parts of a dotted key."""
+    if len(text) > _LONGEST_STUDY:
+        raise StudyError(f"has {len(text):,} characters", where=where, fix=f"At most {_LONGEST_STUDY:,}.")
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("#"):
+            continue
+        # Keys are before an equals sign, after the beginning of a line or of an inline table; headers have brackets.
+        *keys, last = line.split("=")
+        keys += [last] if last.lstrip().startswith("[") else []
+        if any(_AFTER_KEYS.split(key)[-1].count(".") > _DEEPEST for key in keys):
+            raise StudyError(f"a key has more than {_DEEPEST} parts", where=f"{where}, line {number}")
 
 
 def _syntax_error(path: str, message: str) -> StudyError:
@@ -110,6 +129,7 @@ class _Reader:
 
     def __init__(self, path: Path, digest: str, content: dict[str, Any], lines: Lines) -> None:
         self._path, self._hash, self._content, self._lines = path, digest, content, lines
+        self._evaluations = 0
 
     def study(self) -> Study:
         self._known_keys(self._content, (*TOP.fields, *_TABLES), ("", 0, None))
@@ -166,6 +186,10 @@ class _Reader:
         with self._at(("evaluate", index, "family")):
             one_of("family", family, family_names())
         axes = {axis: self._axis(table, named, axis, index) for axis in _AXES}
+        self._evaluations += math.prod(map(len, axes.values()))
+        if self._evaluations > _MOST_EVALUATIONS:
+            what = f"asks for {self._evaluations:,} evaluations"
+            self._fail(what, here, f"At most {_MOST_EVALUATIONS:,} in one study.")
         own = {key: value for key, value in table.items() if key not in EVALUATE.fields}
         given = {**defaults.get(family, {}), **own}
         places: dict[str, Place] = {
@@ -198,10 +222,11 @@ class _Reader:
             self._fail(f"neither {one} nor {many} is given", ("evaluate", index, None), fix)
         values: tuple[Any, ...] = (named[one],) if one in table else named[many]
         for value in values:
-            if value == "" or (axis == "method" and value in (COMPARISONS, SUMMARY, GATES)):
-                self._fail(
-                    f"a {axis} cannot be called {value or repr(value)}", here, "Results are kept by these names."
-                )
+            if isinstance(value, str) and not 0 < len(value) <= _LONGEST_NAME:
+                what = f"{many}: a name has {len(value):,} characters"
+                self._fail(what, here, f"Names have at least one and at most {_LONGEST_NAME:,}.")
+            if axis == "method" and value in (COMPARISONS, SUMMARY, GATES):
+                self._fail(f"a method cannot be called {value}", here, "The results use this name.")
         if not values or len(set(values)) < len(values):
             self._fail(f"{many} {'has a value twice' if values else 'is empty'}", here)
         return values
