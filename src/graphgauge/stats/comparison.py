@@ -12,7 +12,6 @@ import numpy as np
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval, enclosing
-from graphgauge.core.types import Floats
 from graphgauge.stats import shift
 from graphgauge.stats.design import DATASETS, DESIGNS, DatasetsDesign, Layout, RunsDesign, layout_of_runs
 from graphgauge.stats.effects import seeds_needed
@@ -138,8 +137,8 @@ def compare(
     standings = tested.standings()
     names = [each.method for each in standings]
     pairs = _pairs(tested, _names_of_pairs(names, baseline), margin, times)
-    blocks = layout.strata[0] if len(layout.strata) == 1 and layout.design.paired and over == "seeds" else ()
-    table = np.array(blocks).T if len(names) > 2 and blocks else None
+    blocks = np.array(layout.strata[0]).T if len(layout.strata) == 1 and layout.design.paired else np.empty((0, 0))
+    has_ranks = over == "seeds" and len(names) > 2 and len(blocks) > 1
     return Comparison(
         metric=panel.metric,
         better=better,
@@ -151,10 +150,8 @@ def compare(
         target=panel.target if panel.direction == "target" else None,
         margin=margin,
         metrics_compared=times,
-        friedman=None if table is None or len(table) < 2 else friedman(tested.badness(table)),
-        critical_difference=math.nan
-        if table is None or len(table) < 2
-        else critical_difference(len(names), len(table), confidence),
+        friedman=friedman(panel.badness(blocks)) if has_ranks else None,
+        critical_difference=critical_difference(len(names), len(blocks), confidence) if has_ranks else math.nan,
         conventions=dict(panel.conventions),
         invalid={name: why for name, why in panel.invalid.items() if name in names},
         unfair=panel.unfair,
@@ -189,26 +186,18 @@ class _Tested:
             abs(c.mean) if isinstance(c, Sample) else float(np.abs(c).max()) for s in layout.strata for c in s
         )
         self.largest = largest
-        self.strata = [tuple(self._tested(cell) for cell in cells) for cells in layout.strata]
-
-    def _tested(self, cell: Floats | Sample) -> Floats | Sample:
-        """With a target, the distance from it is tested."""
-        if isinstance(cell, Sample) or self.panel.direction != "target" or self.panel.target is None:
-            return cell
-        return np.abs(cell - self.panel.target)
-
-    def badness(self, scores: Floats) -> Floats:
-        """Scores with lower as better."""
-        if self.panel.direction == "target" and self.panel.target is not None:
-            return np.abs(scores - self.panel.target)
-        return -scores if self.panel.better == "higher" else scores
+        has_target = panel.direction == "target" and panel.target is not None  # its distance is tested
+        self.strata = [
+            tuple(panel.badness(cell) if has_target and not isinstance(cell, Sample) else cell for cell in cells)
+            for cells in layout.strata
+        ]
 
     def standings(self) -> tuple[Standing, ...]:
         """The methods, the best mean first, by name if they are equal."""
         layout, design = self.layout, self.layout.design
         ranks = [math.nan] * len(layout.methods)
         if len(layout.strata) == 1 and design.paired:
-            ranks = mean_ranks(-self.badness(np.array(layout.strata[0])).T).tolist()
+            ranks = mean_ranks(-self.panel.badness(np.array(layout.strata[0])).T).tolist()
         standings = []
         for i, method in enumerate(layout.methods):
             cells = [cells[i] for cells in layout.strata]
@@ -221,7 +210,7 @@ class _Tested:
             interval = _interval(mean, error / len(samples), df, 1 - self.alpha, "t", design.plural, self.panel.bounds)
             std = 0.0 if is_rounding(std, self.largest) else std
             standings.append(Standing(method=method, mean=mean, std=std, n=n, interval=interval, mean_rank=ranks[i]))
-        order = self.badness(np.array([each.mean for each in standings])).tolist()
+        order = self.panel.badness([each.mean for each in standings]).tolist()
         ranked = sorted(zip(order, layout.methods, standings, strict=True), key=lambda each: each[:2])
         return tuple(each for _, _, each in ranked)
 

@@ -15,8 +15,9 @@ import numpy as np
 from msgspec import Struct
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.number import Number, plural
+from graphgauge.core.number import plural
 from graphgauge.core.types import AnyArray, Floats
+from graphgauge.stats.effects import units_needed
 from graphgauge.stats.panel import Gap, Missing, Panel
 from graphgauge.stats.runs import Score, Seed, on_dataset, seed_order
 from graphgauge.stats.shift import Sample
@@ -37,7 +38,7 @@ class Design(Struct, frozen=True, kw_only=True, omit_defaults=True):
     smallest and largest number for a method, on a dataset if there are several. `datasets` are one, `these` (the claim
     is about further runs on them) or `drawn` (about further datasets like them). `clusters` of items err together,
     and items are averaged over `seeds`. `split` says whether receipts record one truth for all seeds (`shared`) or
-    several (`per seed`). `correlation` is that of methods over seeds, the mean over pairs of methods.
+    several (`per seed`).
     """
 
     unit: str
@@ -48,7 +49,6 @@ class Design(Struct, frozen=True, kw_only=True, omit_defaults=True):
     declared: bool = False
     printed: bool = False
     split: str | None = None
-    correlation: Number = math.nan
     clusters: int | None = None
     seeds: int = 1
 
@@ -73,6 +73,14 @@ class Design(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The number of units that are independent of each other."""
         return self.clusters or self.units[0]
 
+    def needed(self, effect: float, error: float, power: float, confidence: float, tests: int = 1) -> int | None:
+        """How many units show a difference of `effect`, by the `error` of the difference; None without an error."""
+        if not error > 0:
+            return None
+        strata = self.number if self.datasets == "these" else 1
+        std = error * math.sqrt(self.count * strata / (1 if self.paired else 2))
+        return units_needed(effect, std, paired=self.paired, power=power, confidence=confidence, comparisons=tests)
+
     def _parts(self) -> list[str]:
         told = " as declared" if self.declared else ""
         each = {"these": f" on each of these {self.number} datasets"}.get(self.datasets, "")
@@ -81,8 +89,6 @@ class Design(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.printed:
             return [f"printed means of {self.over}{each}, independent"]
         parts = [f"{self.over}{each}, {'paired' if self.paired else 'independent'}{told}"]
-        if not math.isnan(self.correlation):
-            parts.append(f"seed correlation {self.correlation:.2f}")
         if self.clusters is not None:
             parts.append(f"in {self.clusters:,} clusters")
         if self.seeds > 1:
@@ -153,7 +159,6 @@ def layout_of_runs(panel: Panel, declared: RunsDesign, datasets: DatasetsDesign,
         declared=declared != "auto" and not is_printed,
         printed=is_printed,
         split=split_of(panel.truths, [dataset for dataset, _ in blocks]),
-        correlation=_correlation(strata) if paired else math.nan,
     )
     if number == 1 or datasets == "these":
         names = tuple(f"{d} {seed}".strip() for d, seeds in blocks for seed in seeds) if paired else ()
@@ -245,17 +250,3 @@ def _refuse_infinite(metric: str, dataset: str, methods: Sequence[str], cells: S
         if not largest <= _LARGEST:
             what = f"{metric} of {on_dataset(method, dataset)} is {largest:g}"
             raise InputError(what, fix="Repeat the run, or leave it out.")
-
-
-def _correlation(strata: Sequence[Sequence[Floats | Sample]]) -> float:
-    """The mean correlation of two methods over seeds, within datasets; NaN with fewer than three."""
-    blocks = [np.array(cells) for cells in strata]
-    blocks = [block for block in blocks if block.shape[1] > 1]
-    if sum(block.shape[1] - 1 for block in blocks) < 2:
-        return math.nan
-    centred = np.concatenate([block - block.mean(axis=1, keepdims=True) for block in blocks], axis=1)
-    size = np.sqrt(np.square(centred).sum(axis=1))
-    if not (size > 1e-12 * max(float(np.abs(block).max()) for block in blocks)).all():
-        return math.nan
-    together = centred @ centred.T / np.outer(size, size)
-    return float(np.clip(together[np.triu_indices(len(size), 1)], -1, 1).mean())

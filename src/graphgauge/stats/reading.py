@@ -36,8 +36,6 @@ from graphgauge.stats.text import listing
 
 # `metrics_{dataset}_{seed}.json`; the seed follows the last underscore.
 _FLAT_NAME = re.compile(r"metrics_(?P<dataset>.+)_(?P<seed>[^_]+?)(\.flat)?\.json")
-# Parts of a flat file that describe the run.
-_DESCRIPTIONS = ("config", "configuration", "args", "params", "hparams", "hyperparameters", "settings", "meta")
 _NO_NAMES = "Evaluate with method=, dataset= and seed=, or pass {name: evaluation}."
 
 
@@ -106,7 +104,7 @@ class _Reader:
             return [source]
         if isinstance(source, str | Path):
             return self._of_path(Path(source))
-        if is_evaluation(source):
+        if isinstance(source, Evaluation):
             return _numbered([source])
         if hasattr(source, "column_names") or (hasattr(source, "columns") and not isinstance(source, Mapping)):
             return self._of_table(Table.from_frame(source))
@@ -124,10 +122,10 @@ class _Reader:
     # ---- Python objects
 
     def _of_sequence(self, parts: list[Any]) -> list[Run]:
-        if parts and all(isinstance(part, Mapping) and not is_evaluation(part) for part in parts):
+        if parts and all(isinstance(part, Mapping) and not isinstance(part, Evaluation) for part in parts):
             return self._of_table(Table.from_records(parts, "records", "record"))
-        evaluated = _numbered([part for part in parts if is_evaluation(part)])
-        return evaluated + [run for part in parts if not is_evaluation(part) for run in self.runs_of(part)]
+        evaluated = _numbered([part for part in parts if isinstance(part, Evaluation)])
+        return evaluated + [run for part in parts if not isinstance(part, Evaluation) for run in self.runs_of(part)]
 
     def _of_mapping(self, source: Mapping[Any, Any]) -> list[Run]:
         """A table by columns, or the scores or evaluations of each method."""
@@ -207,11 +205,6 @@ class _Reader:
         return [_of_flat(content, path, {} if match is None else match.groupdict())]
 
 
-def is_evaluation(value: Any) -> bool:
-    """Whether a value is an evaluation."""
-    return isinstance(value, Evaluation)
-
-
 def run_of(evaluation: Evaluation, source: str = "", **labels: Any) -> Run:
     """An evaluation as a run, under other labels if they are named."""
     names = {"method": evaluation.run.method, "dataset": evaluation.run.dataset, "seed": evaluation.run.seed, **labels}
@@ -239,27 +232,13 @@ def _of_result(content: dict[str, Any], path: Path, unnamed: str | None) -> Run:
 
 
 def _of_flat(content: Mapping[str, Any], path: Path, labels: Mapping[str, Any]) -> Run:
-    """Plain numbers by metric; lists, and parts that describe the run, are no metrics."""
+    """Plain numbers by metric; lists and tables are no metrics."""
     parent = path.resolve().parent
-    described = {
-        name: value
-        for part in _DESCRIPTIONS
-        if isinstance(content.get(part), dict)
-        for name, value in content[part].items()
-        if name in LABELS
-    }
+    method = (parent.parent if parent.name in family_names() else parent).name
     stated = {name: content[name] for name in LABELS if name in content}
-    names = {
-        "method": (parent.parent if parent.name in family_names() else parent).name,
-        **labels,
-        **described,
-        **stated,
-    }
-    scores = {}
-    for name, value in content.items():
-        number = None if name in (*LABELS, *_DESCRIPTIONS) else _plain_number(value)
-        if number is not None:
-            scores[name] = score_of(name, number)
+    names = {"method": method, **labels, **stated}
+    numbers = {name: _plain_number(value) for name, value in content.items() if name not in LABELS}
+    scores = {name: score_of(name, number) for name, number in numbers.items() if number is not None}
     if not scores:
         raise InputError("contains no metric", where=str(path), fix="Write each metric as a number.")
     return Run(str(names["method"]), str(names["dataset"]), seed_of(names["seed"]), scores, source=str(path))
@@ -305,13 +284,13 @@ def _numbered(evaluations: Sequence[Any], **labels: Any) -> list[Run]:
 
 def _evaluated(scores: Any, labels: Mapping[str, Any]) -> list[Run] | None:
     """The evaluations of one method: one, a list of repetitions, or a mapping from seed, dataset or both; else None."""
-    if is_evaluation(scores):
+    if isinstance(scores, Evaluation):
         return _numbered([scores], **labels)
-    if _is_list(scores) and len(scores) and all(map(is_evaluation, scores)):
+    if _is_list(scores) and len(scores) and all(isinstance(part, Evaluation) for part in scores):
         return _numbered(list(scores), **labels)
     if not isinstance(scores, Mapping):
         return None
-    is_by_seed = all(map(is_evaluation, scores.values())) and (
+    is_by_seed = all(isinstance(part, Evaluation) for part in scores.values()) and (
         "dataset" in labels or all(isinstance(seed_of(name), int) for name in scores)
     )
     level = "seed" if is_by_seed else "dataset"
@@ -357,6 +336,6 @@ def _units_of(method: str, scores: Any, dataset: str = "") -> list[Unit]:
 
 
 def _is_list(part: Any) -> bool:
-    if isinstance(part, str | bytes | Mapping) or is_evaluation(part):
+    if isinstance(part, str | bytes | Mapping):
         return False
     return isinstance(part, Sequence) or (getattr(part, "ndim", None) == 1 and hasattr(part, "__len__"))

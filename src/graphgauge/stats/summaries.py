@@ -171,7 +171,7 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
         ranked = [row for row in rows if row.method not in panel.invalid]
         if marks == "none" or len(rows) < 2 or not ranked or panel.direction in (None, "none") or panel.different:
             return {}, None
-        badness = {row.method: self._badness(panel, row.mean) for row in ranked}
+        badness = {row.method: float(panel.badness(row.mean)) for row in ranked}
         best = [method for method, value in badness.items() if value == min(badness.values())]
         if len(best) == len(rows):
             return {}, None
@@ -192,12 +192,6 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
         }
         signs = dict.fromkeys(close - {found.best}, "close")
         return signs | {found.best: "best"}, None
-
-    @staticmethod
-    def _badness(panel: Panel, mean: float) -> float:
-        if panel.direction == "target" and panel.target is not None:
-            return abs(mean - panel.target)
-        return -mean if panel.direction == "higher" else mean
 
     @property
     def _caption(self) -> str:
@@ -294,9 +288,6 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
     def __repr__(self) -> str:
         counts = (len(self.panels), "metric"), (len(self.methods), "method"), (len(self.datasets), "dataset")
         return f"<Aggregate: {', '.join(plural(count, name) for count, name in counts)}>"
-
-    def _ipython_key_completions_(self) -> list[Any]:
-        return list(self)
 
 
 def aggregate(
