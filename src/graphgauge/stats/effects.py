@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -225,15 +226,9 @@ def units_needed(
         raise OptionError(f"power must be between 0 and 1, not {power!r:.60}", fix="Use 0.8 for 80 %.")
     alpha = alpha_of(confidence) / whole_number("comparisons", comparisons, 1)
     least = seeds_needed(comparisons, confidence) if paired else 2
-    low, high = least, least
-    while _power(abs(effect) / std, high, paired, alpha) < power:
-        low, high = high + 1, 2 * high
-        if high > _MOST_UNITS:
-            return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _power(abs(effect) / std, middle, paired, alpha) >= power else (middle + 1, high)
-    return high
+    units = range(least, _MOST_UNITS + 1)
+    place = bisect_left(units, power, key=lambda n: _power(abs(effect) / std, n, paired, alpha))
+    return units[place] if place < len(units) else None
 
 
 def _power(size: float, units: int, paired: bool, alpha: float) -> float:
@@ -247,7 +242,7 @@ def _power(size: float, units: int, paired: bool, alpha: float) -> float:
     return float(1 - np.nan_to_num(above) + np.nan_to_num(below))
 
 
-def _scores(values: ArrayLike | Sequence[float], name: str) -> Floats:
+def _scores(values: ArrayLike, name: str) -> Floats:
     scores = as_numeric(values, name).astype(np.float64, copy=False)
     if scores.ndim == 0 or scores.shape[-1] == 0:
         raise InputError(f"expected at least one score, found shape {scores.shape}", where=name)

@@ -19,7 +19,6 @@ from graphgauge.core.sealed import encode, read
 from graphgauge.stats import view
 from graphgauge.stats.design import Design
 from graphgauge.stats.many import Friedman, cliques
-from graphgauge.stats.shown import Shown
 
 Verdict = Literal["first", "second", "none", "cannot", "invalid"]
 
@@ -69,7 +68,7 @@ class Pair(Struct, frozen=True, kw_only=True):
         return {"first": self.names[0], "second": self.names[1], "invalid": "error"}.get(self.verdict, "–")
 
 
-class Comparison(Shown, Struct, frozen=True, kw_only=True, eq=False, dict=True):
+class Comparison(view.Shown, Struct, frozen=True, kw_only=True, eq=False, dict=True):
     """Methods compared on one metric: all pairs, or each with the baseline.
 
     Standings are sorted by the mean, the best first, and so are the names of a pair. `comparison["ours"]` is a

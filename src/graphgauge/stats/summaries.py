@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,8 +22,8 @@ from graphgauge.stats.intervals import of_runs, t_interval
 from graphgauge.stats.panel import MISSING, Better, Missing, Panel, panel_of
 from graphgauge.stats.reading import read_runs
 from graphgauge.stats.runs import Runs
-from graphgauge.stats.shown import FORMS, Shown
 from graphgauge.stats.text import decimals, ends, fixed, listing, plus_minus, sentence, together
+from graphgauge.stats.view import FORMS, Shown
 
 MARKS = ("best", "tests", "none")
 _MOST_DIGITS, _MOST_NOTES = 15, 3
@@ -35,14 +36,14 @@ class Summary:
     metric: str
     method: str
     dataset: str
-    mean: float
-    std: float
-    min: float
-    max: float
+    mean: float = math.nan
+    std: float = math.nan
+    min: float = math.nan
+    max: float = math.nan
     n: int
     planned: int
-    ci_lower: float
-    ci_upper: float
+    ci_lower: float = math.nan
+    ci_upper: float = math.nan
     reason: str | None = None
 
 
@@ -377,35 +378,20 @@ def _chosen(runs: Runs, metrics: Iterable[str] | str | None) -> list[str]:
 
 def _summary(panel: Panel, method: str, dataset: str, confidence: float, missing: str) -> Summary:
     own = list(panel.scores[dataset].get(method, {}).values())
-    nan = math.nan
-    empty = Summary(
-        metric=panel.metric,
-        method=method,
-        dataset=dataset,
-        **dict.fromkeys(("mean", "std", "min", "max", "ci_lower", "ci_upper"), nan),  # type: ignore[arg-type]
-        n=0,
-        planned=len(own),
-    )
+    summary = partial(Summary, metric=panel.metric, method=method, dataset=dataset)
     if len(own) == 1 and own[0].runs > 1:
-        (score,) = own
-        low, high = t_interval(score.value, score.std / math.sqrt(score.runs), score.runs - 1, confidence)
-        return replace(
-            empty,
-            mean=score.value,
-            std=score.std,
-            n=score.runs,
-            planned=score.runs,
-            ci_lower=float(low),
-            ci_upper=float(high),
-        )
+        mean, std, runs = own[0].value, own[0].std, own[0].runs
+        low, high = t_interval(mean, std / math.sqrt(runs), runs - 1, confidence)
+        return summary(mean=mean, std=std, n=runs, planned=runs, ci_lower=float(low), ci_upper=float(high))
     scores = np.array([score.value for score in own])
     used = np.sort(scores[~np.isnan(scores)])  # the last bit of a sum depends on the order of its terms
+    empty = summary(n=len(used), planned=len(own))
     if not len(used) or (len(used) < len(scores) and missing == "raise"):
         gaps = [f"seed {gap.seed} ({gap.why})" for gap in panel.gaps if (gap.method, gap.dataset) == (method, dataset)]
-        return replace(empty, n=len(used), reason=f"no value for {listing(gaps)}" if gaps else "no runs")
+        return replace(empty, reason=f"no value for {listing(gaps)}" if gaps else "no runs")
     std, interval = sample_std(used), of_runs(used, confidence, bounds=panel.bounds)
     with np.errstate(invalid="ignore"):  # the mean of both infinities
-        found = replace(empty, mean=float(used.mean()), std=std, min=float(used[0]), max=float(used[-1]), n=len(used))
+        found = replace(empty, mean=float(used.mean()), std=std, min=float(used[0]), max=float(used[-1]))
     if interval is None:
         why = "one run has no spread" if len(used) == 1 else "all runs are equal" if std == 0 else "a value is infinite"
         return replace(found, reason=why)
