@@ -11,19 +11,18 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
-from graphgauge.core.result import Interval, enclosing
+from graphgauge.core.result import Interval
 from graphgauge.stats import shift
 from graphgauge.stats.design import DATASETS, DESIGNS, DatasetsDesign, Layout, RunsDesign, layout_of_runs
 from graphgauge.stats.effects import seeds_needed
-from graphgauge.stats.errors import is_rounding, standard_error
-from graphgauge.stats.intervals import t_interval
+from graphgauge.stats.errors import cosine_error, is_rounding, standard_error
+from graphgauge.stats.intervals import of_value
 from graphgauge.stats.items import layout_of_items
 from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks
 from graphgauge.stats.outcome import Comparison, Pair, Standing, verdict_of
 from graphgauge.stats.panel import MISSING, Better, Missing, Panel, panel_of
 from graphgauge.stats.ranks import alpha_of, on_paper, rank_biserial, rank_sum
 from graphgauge.stats.reading import read_runs
-from graphgauge.stats.serial import cosine_error
 from graphgauge.stats.shift import Sample, Shift
 
 OVER, TESTS = ("seeds", "items"), ("mean", "ranks")
@@ -207,7 +206,8 @@ class _Tested:
             if layout.cluster is not None or layout.in_time:
                 error, df = self._error_of_items(cells[0])
             std = math.sqrt(sum(each.variance for each in samples) / len(samples))
-            interval = _interval(mean, error / len(samples), df, 1 - self.alpha, "t", design.plural, self.panel.bounds)
+            error /= len(samples)
+            interval = of_value(mean, error, df, 1 - self.alpha, "t", design.plural, self.panel.bounds)
             std = 0.0 if is_rounding(std, self.largest) else std
             standings.append(Standing(method=method, mean=mean, std=std, n=n, interval=interval, mean_rank=ranks[i]))
         order = self.panel.badness([each.mean for each in standings]).tolist()
@@ -275,12 +275,10 @@ def _pairs(tested: _Tested, names: list[tuple[str, str]], margin: float | None, 
         if margin is not None:
             wider, _ = tested.pair(first, second, min(2 * alpha, 0.999))
             # If the interval is Student's t, so is the wider one, which has to be inside of it.
-            by_t = each.interval != wider.interval and each.interval != "Hodges–Lehmann"
-            wide = (
-                _interval(each.difference, each.error, each.df, 1 - 2 * alpha, each.interval, unit)
-                if by_t
-                else _as_interval(wider, 1 - 2 * alpha, unit)
-            )
+            wide = _as_interval(wider, 1 - 2 * alpha, unit)
+            if each.interval != wider.interval and each.interval != "Hodges–Lehmann":
+                method, anywhere = each.interval, (-math.inf, math.inf)
+                wide = of_value(each.difference, each.error, each.df, 1 - 2 * alpha, method, unit, anywhere)
         pairs.append(
             Pair(
                 names=(first, second),
@@ -302,16 +300,3 @@ def _pairs(tested: _Tested, names: list[tuple[str, str]], margin: float | None, 
 
 def _as_interval(each: Shift, level: float, over: str) -> Interval | None:
     return None if math.isnan(each.low) else Interval(each.low, each.high, level, each.interval, over)
-
-
-def _interval(
-    value: float,
-    error: float,
-    df: float,
-    level: float,
-    method: str,
-    over: str,
-    bounds: tuple[float, float] = (-math.inf, math.inf),
-) -> Interval | None:
-    low, high = enclosing(value, *t_interval(value, error, df, level), bounds)
-    return None if np.isnan(low) else Interval(float(low), float(high), level, method, over)

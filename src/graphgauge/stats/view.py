@@ -15,8 +15,8 @@ from graphgauge.core.markup import html_text, latex_text, plain_text
 from graphgauge.core.number import percent
 from graphgauge.core.result import ARROWS, Interval
 from graphgauge.stats.effects import seeds_needed
+from graphgauge.stats.errors import FEWEST_STEPS
 from graphgauge.stats.ranks import effect_word
-from graphgauge.stats.serial import FEWEST_STEPS
 from graphgauge.stats.text import decimals, ends, fixed, p_digits, p_text, plus_minus, sentence, together
 
 if TYPE_CHECKING:
