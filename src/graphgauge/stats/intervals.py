@@ -120,12 +120,14 @@ def over_time(
     `scale` is `log` for numbers that are not negative, `logit` for shares. `size` is that of the numbers that the value
     was computed from, if they may be larger than it.
     """
-    error, df = cosine_error(influence, cells)
-    formula = {"linear": t_interval, "log": log_t_interval, "logit": logit_t_interval}[scale]
-    shape = np.shape(value)
-    low, high = formula(np.asarray(value), error.reshape(shape), df.reshape(shape), confidence, scale=size)
-    method = {"linear": "cosine-t", "log": "log-cosine-t", "logit": "logit-cosine-t"}[scale]
-    return Bounds(low.reshape(shape), high.reshape(shape), method, "time steps", f"at least {FEWEST_STEPS}")
+    formula, method = {
+        "linear": (t_interval, "cosine-t"),
+        "log": (log_t_interval, "log-cosine-t"),
+        "logit": (logit_t_interval, "logit-cosine-t"),
+    }[scale]
+    at = np.asarray(value)
+    error, df = (part.reshape(at.shape) for part in cosine_error(influence, cells))
+    return Bounds(*formula(at, error, df, confidence, scale=size), method, "time steps", f"at least {FEWEST_STEPS}")
 
 
 def of_runs(

@@ -80,7 +80,7 @@ def read_runs(source: Any, *, columns: Mapping[str, str] | str | Iterable[str] |
 
 
 def read_side(source: Any, name: str) -> Runs:
-    """The runs of one side of a gate; result files need not name their method."""
+    """The runs of one side of a gate; results need not name their method."""
     reader = _Reader({}, name)
     return Runs(reader.runs_of(source), reader.notes)
 
@@ -88,7 +88,7 @@ def read_side(source: Any, name: str) -> Runs:
 class _Reader:
     """Reads runs with these columns, and keeps what is to say of files that are not read, and how many are tables.
 
-    Result files without a method are of the method `unnamed`.
+    Results without a method are of the method `unnamed`.
     """
 
     def __init__(self, columns: Mapping[str, str], unnamed: str | None = None) -> None:
@@ -105,7 +105,7 @@ class _Reader:
         if isinstance(source, str | Path):
             return self._of_path(Path(source))
         if isinstance(source, Evaluation):
-            return _numbered([source])
+            return _numbered([source], self.unnamed)
         if hasattr(source, "column_names") or (hasattr(source, "columns") and not isinstance(source, Mapping)):
             return self._of_table(Table.from_frame(source))
         if isinstance(source, Mapping):
@@ -124,7 +124,7 @@ class _Reader:
     def _of_sequence(self, parts: list[Any]) -> list[Run]:
         if parts and all(isinstance(part, Mapping) and not isinstance(part, Evaluation) for part in parts):
             return self._of_table(Table.from_records(parts, "records", "record"))
-        evaluated = _numbered([part for part in parts if isinstance(part, Evaluation)])
+        evaluated = _numbered([part for part in parts if isinstance(part, Evaluation)], self.unnamed)
         return evaluated + [run for part in parts if not isinstance(part, Evaluation) for run in self.runs_of(part)]
 
     def _of_mapping(self, source: Mapping[Any, Any]) -> list[Run]:
@@ -134,10 +134,7 @@ class _Reader:
             if len({len(part) for part in source.values()}) > 1:
                 sizes = ", ".join(f"{name}: {len(part)}" for name, part in source.items())
                 raise InputError(f"columns have different lengths ({sizes})", where="dictionary")
-            rows = zip(*source.values(), strict=True)
-            return self._of_table(
-                Table.from_records([dict(zip(source, cells, strict=True)) for cells in rows], "dictionary")
-            )
+            return self._of_table(Table.from_cells(source, zip(*source.values(), strict=True), "dictionary"))
         runs, units = [], []
         for method, scores in source.items():
             evaluated = _evaluated(scores, {"method": str(method)})
@@ -205,9 +202,11 @@ class _Reader:
         return [_of_flat(content, path, {} if match is None else match.groupdict())]
 
 
-def run_of(evaluation: Evaluation, source: str = "", **labels: Any) -> Run:
-    """An evaluation as a run, under other labels if they are named."""
-    names = {"method": evaluation.run.method, "dataset": evaluation.run.dataset, "seed": evaluation.run.seed, **labels}
+def _run_of(evaluation: Evaluation, unnamed: str | None, source: str = "", **labels: Any) -> Run:
+    """An evaluation as a run, under other labels if they are given, of the method `unnamed` if it states none."""
+    run = evaluation.run
+    method = unnamed if run.method is None else run.method
+    names = {"method": method, "dataset": run.dataset, "seed": run.seed, **labels}
     if names["method"] is None:
         raise InputError("a run has no method", where=source or "evaluation", fix=_NO_NAMES)
     return Run(
@@ -227,8 +226,7 @@ def _of_result(content: dict[str, Any], path: Path, unnamed: str | None) -> Run:
         run = file.run
         why = f"failed: {file.error or 'no reason recorded'}"
         return Run(str(run.method), str(run.dataset or ""), seed_of(run.seed or 0), {}, file.family, str(path), why)
-    labels = {"method": unnamed} if file.run.method is None and unnamed is not None else {}
-    return run_of(files.opened(file, path, items=False), str(path), **labels)
+    return _run_of(files.opened(file, path, items=False), unnamed, str(path))
 
 
 def _of_flat(content: Mapping[str, Any], path: Path, labels: Mapping[str, Any]) -> Run:
@@ -266,9 +264,9 @@ def _score(result: Result, evaluation: Evaluation) -> Score:
     return Score(result.value, result.direction, result.target, result.bounds, stated, result.n, result.reason, levels)
 
 
-def _numbered(evaluations: Sequence[Any], **labels: Any) -> list[Run]:
+def _numbered(evaluations: Sequence[Any], unnamed: str | None = None, **labels: Any) -> list[Run]:
     """Evaluations as runs; those that do not state a seed are repetitions."""
-    runs = [run_of(evaluation, **labels) for evaluation in evaluations]
+    runs = [_run_of(evaluation, unnamed, **labels) for evaluation in evaluations]
     if "seed" in labels:
         return runs
     unstated = [each.run.seed is None for each in evaluations]

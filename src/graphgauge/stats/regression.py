@@ -9,14 +9,13 @@ from typing import Any, Literal, NamedTuple
 from msgspec import Struct
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.gate import GateOutcome, Verdict
 from graphgauge.core.number import Number, percent
 from graphgauge.stats import truth
 from graphgauge.stats.comparison import compare
 from graphgauge.stats.panel import DIRECTIONS, Better, panel_of
 from graphgauge.stats.ranks import alpha_of
-from graphgauge.stats.reading import read_side, run_of
+from graphgauge.stats.reading import read_side
 from graphgauge.stats.runs import Run, Runs, Seed, repetition
 from graphgauge.stats.text import decimals, fixed, listing, sentence, several_of, units
 
@@ -186,13 +185,6 @@ def gate(
 
 def _side(source: Any, name: str) -> list[Run]:
     """The runs of one side under its name; they have to be of one method."""
-    parts = list(source) if isinstance(source, list | tuple) else [source]
-    if all(isinstance(part, Evaluation) for part in parts):
-        runs = [run_of(part, method=name) for part in parts]
-        return [
-            run if part.run.seed is not None or len(runs) == 1 else replace(run, seed=repetition(name, i))
-            for i, (run, part) in enumerate(zip(runs, parts, strict=True), 1)
-        ]
     known = read_side(source, name)
     failed = [f"{run}: {run.failed}" for run in known if run.failed]
     if failed:

@@ -53,10 +53,12 @@ class Table:
     where: str
 
     @classmethod
-    def from_cells(cls, names: Iterable[Any], cells: Iterable[Any], where: str, places: Iterable[str]) -> Table:
-        """Rows of cells in the order of the names."""
+    def from_cells(
+        cls, names: Iterable[Any], cells: Iterable[Any], where: str, unit: str = "row", numbers: Iterable[int] = ()
+    ) -> Table:
+        """Rows of cells in the order of the names, counted from 1 unless they have `numbers` of this unit."""
         heads = [str(name).strip() for name in names]
-        placed = zip(cells, places, strict=False)
+        placed = ((row, f"{unit} {number}") for row, number in zip(cells, numbers or itertools.count(1), strict=False))
         rows = [Row(dict(zip(heads, row, strict=True)), place, f"{where}, {place}") for row, place in placed]
         return cls(heads, rows, where)
 
@@ -64,8 +66,7 @@ class Table:
     def from_records(cls, records: Sequence[Mapping[Any, Any]], where: str, unit: str = "row") -> Table:
         """Dictionaries as a table; a cell that one of them lacks is None."""
         names = list(dict.fromkeys(name for record in records for name in record))
-        cells = ([record.get(name) for name in names] for record in records)
-        return cls.from_cells(names, cells, where, map(f"{unit} {{}}".format, itertools.count(1)))
+        return cls.from_cells(names, ([record.get(name) for name in names] for record in records), where, unit)
 
     @classmethod
     def from_frame(cls, frame: Any, where: str = "frame") -> Table:
@@ -80,7 +81,7 @@ class Table:
         columns = [
             frame[name].to_pylist() if hasattr(frame[name], "to_pylist") else list(frame[name]) for name in names
         ]
-        return cls.from_cells(names, zip(*columns, strict=True), where, map("row {}".format, itertools.count(1)))
+        return cls.from_cells(names, zip(*columns, strict=True), where)
 
     @classmethod
     def from_file(cls, path: Path) -> Table:
@@ -98,8 +99,8 @@ class Table:
             if len(cells) != len(names):
                 what = f"line {line} has {len(cells)} cells, the first line {len(names)}"
                 raise InputError(what, where=str(path), fix="Separate cells by commas, and quote those that have one.")
-        places = (f"line {line}" for line, _ in lines[1:])
-        return cls.from_cells(names, (cells for _, cells in lines[1:]), str(path), places)
+        numbers = [line for line, _ in lines[1:]]
+        return cls.from_cells(names, (cells for _, cells in lines[1:]), str(path), "line", numbers)
 
     def column(self, name: str) -> list[Any]:
         """The cells of a column."""
