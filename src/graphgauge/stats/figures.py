@@ -10,8 +10,8 @@ import numpy as np
 
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.figure import CHANCE, COLOURS, SHAPES, drawn
+from graphgauge.core.markup import clean
 from graphgauge.core.number import percent
-from graphgauge.core.scrub import clean
 
 if TYPE_CHECKING:
     from graphgauge.stats.outcome import Comparison
