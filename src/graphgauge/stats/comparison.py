@@ -13,7 +13,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval
 from graphgauge.stats import shift
-from graphgauge.stats.design import DATASETS, DESIGNS, DatasetsDesign, Layout, RunsDesign, layout_of_runs
+from graphgauge.stats.design import DATASETS, DESIGNS, DatasetsDesign, Layout, RunsDesign, largest_of, layout_of_runs
 from graphgauge.stats.effects import seeds_needed
 from graphgauge.stats.errors import cosine_error, is_rounding, standard_error
 from graphgauge.stats.intervals import of_value
@@ -181,10 +181,7 @@ class _Tested:
         ):
             fix = 'Use test="mean", or datasets="drawn".'
             raise OptionError("ranks are of single scores of one dataset, or of drawn datasets", fix=fix)
-        largest = max(
-            abs(c.mean) if isinstance(c, Sample) else float(np.abs(c).max()) for s in layout.strata for c in s
-        )
-        self.largest = largest
+        self.largest = max(largest_of(cell) for cells in layout.strata for cell in cells)
         has_target = panel.direction == "target" and panel.target is not None  # its distance is tested
         self.strata = [
             tuple(panel.badness(cell) if has_target and not isinstance(cell, Sample) else cell for cell in cells)
@@ -200,7 +197,7 @@ class _Tested:
         standings = []
         for i, method in enumerate(layout.methods):
             cells = [cells[i] for cells in layout.strata]
-            samples = [cell if isinstance(cell, Sample) else Sample.from_scores(cell) for cell in cells]
+            samples = [Sample.from_scores(cell) for cell in cells]
             error, df = shift.satterthwaite(samples)
             mean, n = math.fsum(each.mean for each in samples) / len(samples), sum(each.n for each in samples)
             if layout.cluster is not None or layout.in_time:
@@ -243,8 +240,8 @@ class _Tested:
         if self.test == "ranks":
             ((a, b),) = cells
             return shift.of_ranks(a, b, alpha, paired=False), rank_sum(a, b).rank_biserial
-        samples = [tuple(c if isinstance(c, Sample) else Sample.from_scores(c) for c in pair) for pair in cells]
-        tested = shift.of_independent([(a, b) for a, b in samples], alpha)
+        samples = [(Sample.from_scores(a), Sample.from_scores(b)) for a, b in cells]
+        tested = shift.of_independent(samples, alpha)
         if self.layout.design.printed:
             spread = math.sqrt(np.mean([(a.variance + b.variance) / 2 for a, b in samples]))
             return tested, tested.difference / spread if spread > 0 else math.nan

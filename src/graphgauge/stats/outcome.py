@@ -150,7 +150,7 @@ class Comparison(view.Shown, Struct, frozen=True, kw_only=True, eq=False, dict=T
         """
         tests = len(self.pairs) * self.metrics_compared
         return {
-            pair.names: self.design.needed(effect, pair.error, power, self.confidence, tests) for pair in self.pairs
+            pair.names: self.design.units_for(effect, pair.error, power, self.confidence, tests) for pair in self.pairs
         }
 
     # ---- what it says, and how it is shown

@@ -260,7 +260,7 @@ def _tested(runs: Runs, over: Literal["seeds", "items"], asked: _Asked, truths: 
         n=design.count,
         paired=design.paired,
         test=pair.test,
-        needed=design.needed(margin, pair.error, _POWER, 1 - 2 * alpha_of(confidence)),
+        needed=design.units_for(margin, pair.error, _POWER, 1 - 2 * alpha_of(confidence)),
         dataset=listing([name for name in runs.datasets if name]),
         notes=found.notes,
     )

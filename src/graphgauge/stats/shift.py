@@ -47,8 +47,10 @@ class Sample(NamedTuple):
     n: int
 
     @classmethod
-    def from_scores(cls, scores: Floats) -> Sample:
-        """Those of scores; the variance is NaN of a single one."""
+    def from_scores(cls, scores: Floats | Sample) -> Sample:
+        """Those of scores; the variance is NaN of a single one. A sample stays as it is."""
+        if isinstance(scores, Sample):
+            return scores
         return cls(float(scores.mean()), float(scores.var(ddof=1)) if len(scores) > 1 else math.nan, len(scores))
 
 
