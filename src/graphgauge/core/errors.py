@@ -45,7 +45,7 @@ class InputError(GraphgaugeError, ValueError):
 
     def __init__(self, what: str, *, where: str | None = None, fix: str | None = None) -> None:
         self.what, self.where, self.fix = what, where, fix
-        super().__init__(" ".join(_sentence(part) for part in (f"{where}: {what}" if where else what, fix) if part))
+        super().__init__(" ".join(sentence(part) for part in (f"{where}: {what}" if where else what, fix) if part))
 
     def in_words(self, what: str, where: str | None, fix: str | None) -> Self:
         """The same error in other words.
@@ -167,7 +167,8 @@ def _rebuilt(kind: type[GraphgaugeError], args: tuple[Any, ...], facts: dict[str
     return error
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """With a full stop, unless it has an end."""
     return text if text.endswith((".", "?", "!")) else text + "."
 
 

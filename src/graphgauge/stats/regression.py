@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.errors import InputError, OptionError, one_of, sentence
 from graphgauge.core.gate import GateOutcome, Verdict
 from graphgauge.core.number import Number, percent
 from graphgauge.stats import truth
@@ -17,7 +17,7 @@ from graphgauge.stats.panel import DIRECTIONS, Better, panel_of
 from graphgauge.stats.ranks import alpha_of
 from graphgauge.stats.reading import read_side
 from graphgauge.stats.runs import Run, Runs, Seed, repetition
-from graphgauge.stats.text import decimals, fixed, listing, sentence, several_of, units
+from graphgauge.stats.text import decimals, fixed, listing, several_of, units
 
 OVER = ("auto", "items", "seeds", "intervals")
 # The names of the two sides in comparisons.

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graphgauge.core.errors import GraphgaugeError, InputError, OptionError, UnknownNameError, one_of
+from graphgauge.core.errors import GraphgaugeError, InputError, OptionError, UnknownNameError, one_of, sentence
 from graphgauge.core.family import family, family_names
 from graphgauge.core.grid import Grid
 from graphgauge.core.number import percent, plural
@@ -22,7 +22,7 @@ from graphgauge.stats.intervals import of_runs, t_interval
 from graphgauge.stats.panel import MISSING, Better, Missing, Panel, panel_of
 from graphgauge.stats.reading import read_runs
 from graphgauge.stats.runs import Runs
-from graphgauge.stats.text import decimals, ends, fixed, listing, plus_minus, sentence, together
+from graphgauge.stats.text import decimals, ends, fixed, listing, plus_minus, together
 from graphgauge.stats.view import FORMS, Shown
 
 MARKS = ("best", "tests", "none")

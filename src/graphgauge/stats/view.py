@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphgauge.core.disk import write_text
-from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.errors import OptionError, one_of, sentence
 from graphgauge.core.files import refuse_result
 from graphgauge.core.grid import Grid
 from graphgauge.core.markup import html_text, latex_text, plain_text
@@ -17,7 +17,7 @@ from graphgauge.core.result import ARROWS, Interval
 from graphgauge.stats.effects import seeds_needed
 from graphgauge.stats.errors import FEWEST_STEPS
 from graphgauge.stats.ranks import effect_word
-from graphgauge.stats.text import decimals, ends, fixed, p_digits, p_text, plus_minus, sentence, together
+from graphgauge.stats.text import decimals, ends, fixed, p_digits, p_text, plus_minus, together
 
 if TYPE_CHECKING:
     from graphgauge.stats.outcome import Comparison, Pair, Standing
