@@ -49,15 +49,6 @@ GRAPHGAUGE_CLONES void ratios_of(const i32* shared, i32 size, const i32* sizes, 
   }
 }
 
-GRAPHGAUGE_CLONES i64 squares_of(const i32* differing, i64 length, i64 count) {
-  i64 sum = 0;
-  for (i64 other = 0; other < count; other++) {
-    const i64 product = length - 2 * i64(differing[other]);
-    sum += product * product;
-  }
-  return sum;
-}
-
 // Adds the ratios in units of 2**-40, rounded, to the sums of both rows: the last bits of a number from 2**52 to 2**53
 // are those of an integer.
 GRAPHGAUGE_CLONES i64 add_rounded(const double* ratios, i64 count, i64* sums) {
@@ -117,22 +108,6 @@ class Tally {
 // The bits in which `row` differs from each of `count` rows.
 GRAPHGAUGE_CLONES void differing_bits(const u64* row, const u64* others, i64 count, i64 width, i32* found) {
   count_bits<false>(row, others, count, width, found);
-}
-
-// For each row, the sum over later rows of (length - 2 * differing bits)²: of the squared products of vectors of ±1.
-inline void squared_products(const BitRows& rows, i64 length, i64* sums, int threads) {
-  parallel((rows.rows + ROWS - 1) / ROWS, threads, [&](i64 block) {
-    const i64 last = std::min(rows.rows, (block + 1) * ROWS);
-    i32 differing[OTHERS];
-    std::fill(sums + block * ROWS, sums + last, 0);
-    for (i64 start = block * ROWS; start < rows.rows; start += OTHERS) {
-      for (i64 row = block * ROWS; row < last; row++) {
-        const i64 first = std::max(start, row + 1), count = std::min(rows.rows, start + OTHERS) - first;
-        differing_bits(rows[row], rows[first], count, rows.width, differing);
-        sums[row] += squares_of(differing, length, count);
-      }
-    }
-  });
 }
 
 // All pairs of rows, and for each row the sum of its Jaccard similarities to the others, in units of 2**-40: integers,

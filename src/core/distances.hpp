@@ -228,7 +228,4 @@ inline void group_distances(const Points& rows, const Points& others, const i64*
   });
 }
 
-// For each row the distance of rank k, from 0, among those to all rows including itself: of points squared, of bits
-// the number of those that differ. A distance that is NaN is none.
-
 }  // namespace graphgauge

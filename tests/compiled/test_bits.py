@@ -32,24 +32,15 @@ def jaccard(a, b):
 
 @cache
 def by_hand(shape, density):
-    """Squared products by row, kinds of pairs, rounded similarities by row."""
+    """Kinds of pairs, rounded similarities by row."""
     rows, _ = drawn(shape, density)
-    products, kinds, similar = [0] * len(rows), Counter(), [0] * len(rows)
+    kinds, similar = Counter(), [0] * len(rows)
     for (i, a), (j, b) in combinations(enumerate(rows), 2):
-        products[i] += (shape[1] - 2 * len(a ^ b)) ** 2
         kinds[len(a & b), len(a | b)] += 1
         rounded = round((len(a & b) / len(a | b) if a | b else 1.0) * 2**40)
         similar[i] += rounded
         similar[j] += rounded
-    return products, kinds, similar
-
-
-@THREADS
-@DENSITIES
-@SHAPES
-def test_squared_products(shape, density, threads):
-    _, words = drawn(shape, density)
-    assert _core.squared_products(words, shape[1], threads=threads).tolist() == by_hand(shape, density)[0]
+    return kinds, similar
 
 
 @THREADS
@@ -57,7 +48,7 @@ def test_squared_products(shape, density, threads):
 @SHAPES
 def test_common_bits(shape, density, threads):
     _, words = drawn(shape, density)
-    _, expected, similar = by_hand(shape, density)
+    expected, similar = by_hand(shape, density)
     both, either, pairs, sums = (part.tolist() for part in _core.common_bits(words, threads=threads))
     assert list(zip(both, either, strict=True)) == sorted(expected)
     assert dict(zip(zip(both, either, strict=True), pairs, strict=True)) == expected
@@ -78,7 +69,8 @@ def test_mapped_words(tmp_path):
     _, words = drawn((20, 70), 0.5)
     np.save(tmp_path / "words.npy", words)
     mapped = np.load(tmp_path / "words.npy", mmap_mode="r")
-    assert _core.squared_products(mapped, 70).tolist() == _core.squared_products(words, 70).tolist()
+    for of_mapped, of_words in zip(_core.common_bits(mapped), _core.common_bits(words), strict=True):
+        np.testing.assert_array_equal(of_mapped, of_words)
 
 
 @pytest.mark.parametrize(
@@ -86,18 +78,11 @@ def test_mapped_words(tmp_path):
     [np.zeros((4, 4), np.uint64)[:, ::2], np.zeros((4, 2), ">u8"), np.zeros((4, 2), np.int64), np.zeros(4, np.uint64)],
 )
 def test_other_arrays_are_refused(words):
-    for call in (_core.common_bits, lambda w: _core.squared_products(w, 64)):
-        with pytest.raises(TypeError, match="incompatible function arguments"):
-            call(words)
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        _core.common_bits(words)
 
 
 def test_sizes_that_do_not_fit_are_refused():
-    words = np.zeros((2, 1), np.uint64)
-    for length in (-1, 65):
-        with pytest.raises(ValueError, match="length must be from 0 to 64 times the number of words"):
-            _core.squared_products(words, length)
     wide = np.zeros((3, (1 << 25) - 1), np.uint64)  # never touched
     with pytest.raises(ValueError, match="more than 2\\*\\*31 - 1 bits"):
         _core.common_bits(wide)
-    with pytest.raises(ValueError, match="may exceed 64 bits"):
-        _core.squared_products(wide.reshape(-1)[: 3 * ((1 << 25) - 2)].reshape(3, -1), (1 << 31) - 128)

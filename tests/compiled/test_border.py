@@ -120,11 +120,6 @@ def two_graphs(rng):
     return {"truth": words(rng, *shape), "prediction": words(rng, *shape), "d": d}
 
 
-def bits(rng):
-    rows = words(rng, length(rng), length(rng))
-    return {"words": rows, "length": 64 * rows.shape[1]}
-
-
 def two_sides(make):
     def made(rng):
         columns = length(rng)
@@ -227,7 +222,6 @@ CALLED = {
     "curve_areas": areas,
     "cell_bits": matrix,
     "pair_states": two_graphs,
-    "squared_products": bits,
     "common_bits": lambda rng: {"words": words(rng, length(rng), length(rng))},
     "squared_distances": two_sides(floats),
     "group_distances": by_group,

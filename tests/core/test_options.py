@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphgauge.core.errors import OptionError, UnknownNameError
-from graphgauge.core.options import confidence_level, metric_names, nan_policy, thread_count, whole_number
+from graphgauge.core.options import confidence_level, metric_names, nan_policy, whole_number
 
 
 @pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3)])
@@ -35,15 +35,7 @@ def test_a_confidence_lies_between_0_and_1(value):
 
 def test_what_is_right_is_left_as_it_is():
     assert confidence_level(np.float32(0.5)) == 0.5
-    assert thread_count(None) is None
-    assert thread_count(2) == 2
     assert nan_policy("omit") == "omit"
-
-
-@pytest.mark.parametrize("value", [0, -3, "a", 1.5])
-def test_threads_are_counted_from_1(value):
-    with pytest.raises(OptionError, match="threads must be a whole number of at least 1"):
-        thread_count(value)
 
 
 @pytest.mark.parametrize("value", [None, ["raise"], "drop"])

@@ -73,12 +73,6 @@ def test_r36_three_seeds_mark_nothing_as_not_different():
     assert not stats.compare(rows, metric="acc").can_reject
 
 
-def test_s1_chances_of_improvement_do_not_compare_runs_of_one_seed():
-    a, b = [1.0, 2.0, 3.0], [0.0, 2.0, 2.0]
-    pairs = [(x > y) + (x == y) / 2 for i, x in enumerate(a) for j, y in enumerate(b) if i != j]
-    assert stats.probability_of_improvement(a, b, seeds=[0, 1, 2]) == pytest.approx(np.mean(pairs))
-
-
 def test_s4_many_methods_without_a_difference_are_one_group():
     same = {f"m{i}": {s: 0.5 + 0.01 * ((i * 7 + s * 3) % 11) for s in range(5)} for i in range(30)}
     assert len(stats.compare(same, metric="acc").cliques) == 1

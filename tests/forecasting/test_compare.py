@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphgauge import forecasting, stats
-from graphgauge.stats.serial import cosine_error
+from graphgauge.stats.errors import cosine_error
 
 RNG = np.random.default_rng(0)
 Y = RNG.normal(size=(200, 3, 5))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 
@@ -140,21 +139,6 @@ def test_splits_are_those_of_receipts(hashes, split):
 
 
 # ---- designs
-
-
-def test_the_correlation_of_methods_is_pearsons_within_datasets():
-    random = np.random.default_rng(0)
-    x = random.normal(size=(3, 5))
-    found = stats.compare(rows({m: dict(enumerate(own)) for m, own in zip("abc", x, strict=True)}), metric="acc")
-    wanted = np.mean([np.corrcoef(x[i], x[j])[0, 1] for i, j in itertools.combinations(range(3), 2)])
-    assert found.design.correlation == pytest.approx(wanted)
-    assert f"5 seeds, paired, seed correlation {wanted:.2f}; the claim is about further runs on this dataset" in str(
-        found.design.sentence
-    )
-    two = stats.compare(rows({m: dict(enumerate(own[:2])) for m, own in zip("abc", x, strict=True)}), metric="acc")
-    assert math.isnan(two.design.correlation)
-    three = rows({"a": {0: 1.0, 1: 2.0, 2: 4.0}, "b": {0: 3.0, 1: 3.0, 2: 3.0}})
-    assert math.isnan(stats.compare(three, metric="acc").design.correlation)
 
 
 def test_datasets_whose_methods_share_no_seed_must_not_be_mixed_with_others():

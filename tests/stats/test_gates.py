@@ -71,7 +71,6 @@ def test_without_intervals_nothing_is_excluded():
         ({"margin": math.inf}, "margin must be above 0"),
         ({"confidence": 0.5}, "confidence is 0.5"),
         ({"direction": "up"}, "unknown direction"),
-        ({"metric": "acc[part=a]", "over": "items"}, r"the group acc\[part=a\] is compared from intervals"),
         ({"over": "items"}, "several runs of a side are compared over seeds"),
     ],
 )

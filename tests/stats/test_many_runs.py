@@ -296,12 +296,6 @@ def test_comparisons_are_files(tmp_path):
         assert found.save(tmp_path / f"c.{ending}").stat().st_size > 100
 
 
-def test_the_same_order_by_another_metric():
-    first, second = stats.compare(SCORES, metric="acc"), stats.compare(SCORES, metric="loss", direction="lower")
-    assert first.same_order_as(first) is True
-    assert first.same_order_as(second) is False
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -222,6 +222,12 @@ void compute(F&& loop) {
   loop();
 }
 
+// What each file of bindings adds to the module.
+void bind_distances(nb::module_& module);
+void bind_forecast(nb::module_& module);
+void bind_graphs(nb::module_& module);
+void bind_ranking(nb::module_& module);
+
 }  // namespace graphgauge
 
 namespace nanobind::detail {

@@ -1,7 +1,6 @@
 #include "../distances.hpp"
 
 #include "arrays.hpp"
-#include "bindings.hpp"
 
 namespace graphgauge {
 namespace {
@@ -12,15 +11,6 @@ BitRows rows_of(const In<u64, 2>& words) {
   return {words.data(), i64(words.shape(0)), i64(words.shape(1))};
 }
 Points rows_of(const In<double, 2>& array) { return {array.data(), i64(array.shape(0)), i64(array.shape(1))}; }
-
-nb::object products(const In<u64, 2>& words, i64 length, int threads) {
-  const BitRows rows = rows_of(words);
-  require(length >= 0 && length <= 64 * rows.width, "length must be from 0 to 64 times the number of words");
-  require(double(length) * double(length) * double(rows.rows) < 9.2e18, "sums of so many bits may exceed 64 bits");
-  Out<i64> sums({rows.rows});
-  compute([&] { squared_products(rows, length, sums.data(), threads); });
-  return sums.array();
-}
 
 nb::tuple common(const In<u64, 2>& words, int threads) {
   const BitRows rows = rows_of(words);
@@ -85,9 +75,7 @@ nb::tuple balls(const In<T, 2>& rows, const In<Distance, 1>& radii, const In<T, 
 }  // namespace
 
 void bind_distances(nb::module_& module) {
-  module.def("squared_products", &products, "words"_a, "length"_a, "threads"_a = 1);
   module.def("common_bits", &common, "words"_a, "threads"_a = 1);
-
   module.def("squared_distances", &squared, "rows"_a, "others"_a, "threads"_a = 1);
   module.def("group_distances", &by_group, "rows"_a, "others"_a, "codes"_a, "groups"_a, "threads"_a = 1);
   module.def("kth_distances", &kth<double, double>, "rows"_a, "k"_a, "threads"_a = 1);

@@ -4,7 +4,6 @@
 
 #include "../positions.hpp"
 #include "arrays.hpp"
-#include "bindings.hpp"
 
 namespace graphgauge {
 namespace {

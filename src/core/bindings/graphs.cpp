@@ -4,7 +4,6 @@
 #include "../negatives.hpp"
 #include "../orbits.hpp"
 #include "arrays.hpp"
-#include "bindings.hpp"
 
 namespace graphgauge {
 namespace {

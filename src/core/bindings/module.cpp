@@ -1,29 +1,9 @@
 #include "../common.hpp"
 #include "../special.hpp"
-#include "bindings.hpp"
-
-namespace {
-
-// The level of instructions that the loops run at here.
-const char* level() {
-#if defined(GRAPHGAUGE_CLONED)
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) return "x86-64-v4";
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "x86-64-v3";
-#endif
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
-  return "x86-64-v4";
-#elif defined(__AVX2__)
-  return "x86-64-v3";
-#elif defined(__x86_64__) || defined(_M_X64)
-  return "x86-64";
-#elif defined(__aarch64__) || defined(_M_ARM64)
-  return "aarch64";
-#else
-  return "no particular level";
-#endif
-}
+#include "arrays.hpp"
 
 #if defined(GRAPHGAUGE_SANITIZE)
+namespace {
 // Two threads that write to the same place, beyond the end of an array: what the sanitizers have to find.
 int planted_fault() {
   std::vector<int> one(1);
@@ -36,16 +16,13 @@ int planted_fault() {
   });
   return *place;
 }
-#endif
-
 }  // namespace
+#endif
 
 NB_MODULE(_core, module) {
   using namespace graphgauge;
-  using namespace nanobind::literals;
   module.doc() = "The loops of graphgauge.";
   module.attr("compiler") = GRAPHGAUGE_COMPILER;
-  module.attr("level") = level();
 #if defined(GRAPHGAUGE_SANITIZE)
   module.def("planted_fault", &planted_fault);
 #endif

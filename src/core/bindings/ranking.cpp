@@ -4,7 +4,6 @@
 #include "../curves.hpp"
 #include "../lists.hpp"
 #include "arrays.hpp"
-#include "bindings.hpp"
 
 namespace graphgauge {
 namespace {

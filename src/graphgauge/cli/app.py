@@ -104,7 +104,7 @@ def _print_version(context: click.Context, option: click.Parameter, asked: bool)
     from graphgauge.core.threads import default_threads
 
     click.echo(f"graphgauge, version {__version__}")
-    click.echo(f"core: built by {_core.compiler}, runs at {_core.level}")
+    click.echo(f"core: built by {_core.compiler}")
     click.echo(f"threads: {default_threads()}")
     context.exit()
 

@@ -18,7 +18,7 @@ from graphgauge.study.tables import REGRESSIONS, TRUTHS
 
 _OPTIONS = (
     Option("against", str | None, None, "The baseline: a result file, or a folder of results."),
-    Option("metric", Texts, (), "What must not become worse, KEY or KEY[AXIS=LABEL]. Repeatable.", shown="KEY"),
+    Option("metric", Texts, (), "What must not become worse. Repeatable.", shown="KEY"),
     Option("margin", tuple[float, ...], (), "The loss that does not matter; one for all metrics, or one for each."),
     Option("gate", Texts, (), "A requirement on NEW, a result file. Repeatable.", shown="'KEY >= NUMBER'"),
     *REGRESSIONS,

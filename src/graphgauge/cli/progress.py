@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Self
 
 import click
 
+from graphgauge.core.markup import clean
 from graphgauge.core.progress import Progress
-from graphgauge.core.scrub import clean
 
 if TYPE_CHECKING:
     from graphgauge.study.model import Study

@@ -12,8 +12,8 @@ import click
 from graphgauge.cli.command import DEBUG, command, files_then_words, flag, refuse_replacing, say
 from graphgauge.core.door import CONFIDENCE, Option, Texts, in_words
 from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.markup import clean
 from graphgauge.core.number import plural
-from graphgauge.core.scrub import clean
 from graphgauge.study.tables import COMPARISONS, MISSING, TRUTHS
 
 _RESULTS = click.Argument(["results"], nargs=-1, required=True, type=click.Path())

@@ -13,7 +13,7 @@ from graphgauge.cli.output import CI, announce, gate_files
 from graphgauge.cli.progress import Watch, first
 from graphgauge.core.door import Option
 from graphgauge.core.errors import MissingExtraError, OptionError
-from graphgauge.core.scrub import clean
+from graphgauge.core.markup import clean
 
 if TYPE_CHECKING:
     from graphgauge.study.runner import Outcome

@@ -284,7 +284,7 @@ def reworded(error: GraphgaugeError, names: Iterable[str], shown: Callable[[str]
     known = list(names)
     what, fix = (None if part is None else in_words(known, part, shown) for part in (error.what, error.fix))
     where = None if error.where is None else in_words(known, f"{error.where}:", shown)[:-1]
-    return _told(error, str(what), where, fix)
+    return error.in_words(str(what), where, fix)
 
 
 def _renamed(error: InputError, names: Mapping[str, str]) -> InputError:
@@ -294,15 +294,7 @@ def _renamed(error: InputError, names: Mapping[str, str]) -> InputError:
         None if text is None else word.sub(lambda match: names[match[1]], text)
         for text in (error.what, error.where, error.fix)
     ]
-    return _told(error, str(texts[0]), *texts[1:])
-
-
-def _told(error: InputError, what: str, where: str | None, fix: str | None) -> InputError:
-    """The same error in other words."""
-    other = type(error).__new__(type(error))
-    other.__dict__ |= error.__dict__
-    InputError.__init__(other, what, where=where, fix=fix)
-    return other
+    return error.in_words(str(texts[0]), *texts[1:])
 
 
 def split_list(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 
 class GraphgaugeError(Exception):
@@ -45,7 +45,25 @@ class InputError(GraphgaugeError, ValueError):
 
     def __init__(self, what: str, *, where: str | None = None, fix: str | None = None) -> None:
         self.what, self.where, self.fix = what, where, fix
-        super().__init__(" ".join(_sentence(part) for part in (f"{where}: {what}" if where else what, fix) if part))
+        super().__init__(" ".join(sentence(part) for part in (f"{where}: {what}" if where else what, fix) if part))
+
+    def in_words(self, what: str, where: str | None, fix: str | None) -> Self:
+        """The same error in other words.
+
+        Parameters
+        ----------
+        what, where, fix
+            As of the error.
+
+        Returns
+        -------
+        InputError
+            An error of the same class, to raise.
+        """
+        other = type(self).__new__(type(self))
+        other.__dict__ |= self.__dict__
+        InputError.__init__(other, what, where=where, fix=fix)
+        return other
 
 
 class OptionError(InputError):
@@ -149,7 +167,8 @@ def _rebuilt(kind: type[GraphgaugeError], args: tuple[Any, ...], facts: dict[str
     return error
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """With a full stop, unless it has an end."""
     return text if text.endswith((".", "?", "!")) else text + "."
 
 

@@ -228,9 +228,9 @@ class Evaluation(Mapping[str, Result]):
 
     def plot(self, path: str | Path | None = None, *, ax: Any = None) -> Any:
         """Draw the family's figure, in the place of axes `ax`; or also into a .svg, .png or .pdf file, `path`."""
-        from graphgauge.core.figure import plot
+        from graphgauge.core.figure import family_figure
 
-        return plot(self, path, ax)
+        return family_figure(self.family, {self.run.method or self.family: self}, path, ax)
 
     def __str__(self) -> str:
         from graphgauge.core.view import text

@@ -117,7 +117,8 @@ def family_names() -> tuple[str, ...]:
 
 def usable_names() -> tuple[str, ...]:
     """All families that can be used; those of other packages are loaded."""
-    return tuple(name for name in family_names() if name not in installed_lines()[1] or name in BUILT_IN)
+    unusable = installed_lines()[1]
+    return tuple(name for name in family_names() if name not in unusable or name in BUILT_IN)
 
 
 def is_family(name: str) -> bool:

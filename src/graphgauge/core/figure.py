@@ -7,7 +7,7 @@ matplotlib figure, from what result files keep (values, breakdowns, `drawings`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from io import BytesIO
@@ -89,32 +89,30 @@ def svg_text(figure: Any) -> str:
     return re.sub("#000000|#333333", "currentColor", text[text.index("<svg") :])
 
 
-def family_figure(name: str, evaluations: Mapping[str, Evaluation]) -> Any:
-    """The figure that a family draws of evaluations by name."""
-    module = family(name).module("figure")
-    if module is None:
-        raise InputError(f"{name} has no figure")
-    figure = new_figure(*getattr(module, "SIZE", (9.2, 3.6)))
+def drawn(
+    draw: Callable[[Any], None], width: float, height: float, path: str | Path | None = None, ax: Any = None
+) -> Any:
+    """What `draw` draws on a new figure, which is written to `path` if that is given; or in the place of axes."""
+    if ax is None:
+        part = figure = new_figure(width, height)
+    else:
+        figure, part = in_place_of(ax, path)
     with styled():
-        module.draw(figure, evaluations)
+        draw(part)
+    if path is not None:
+        write_figure(figure, path)
     return figure
 
 
-def plot(evaluation: Evaluation, path: str | Path | None = None, ax: Any = None) -> Any:
-    """The family's figure of one evaluation: new, written to `path` if that is given, or in the place of axes."""
-    name = evaluation.run.method or evaluation.family
-    if ax is None:
-        figure = family_figure(evaluation.family, {name: evaluation})
-        if path is not None:
-            write_figure(figure, path)
-        return figure
-    module = family(evaluation.family).module("figure")
+def family_figure(
+    name: str, evaluations: Mapping[str, Evaluation], path: str | Path | None = None, ax: Any = None
+) -> Any:
+    """The figure that a family draws of evaluations by name, as `drawn` makes it."""
+    module = family(name).module("figure")
     if module is None:
-        raise InputError(f"{evaluation.family} has no figure")
-    whole, part = in_place_of(ax, path)
-    with styled():
-        module.draw(part, {name: evaluation})
-    return whole
+        raise InputError(f"{name} has no figure")
+    width, height = getattr(module, "SIZE", (9.2, 3.6))
+    return drawn(lambda part: module.draw(part, evaluations), width, height, path, ax)
 
 
 def in_place_of(ax: Any, path: str | Path | None = None) -> tuple[Any, Any]:

@@ -10,11 +10,10 @@ from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
-from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.grid import Grid
 from graphgauge.core.number import Number, shown
-from graphgauge.core.result import Kind, Result
+from graphgauge.core.result import Interval, Kind, Result
 
 _COMPARE = {
     ">=": operator.ge,
@@ -116,7 +115,14 @@ class Gate(Struct, frozen=True):
 
     def check(self, results: Mapping[str, Result]) -> GateOutcome:
         """Whether the results hold it."""
-        result = self._result(results)
+        try:
+            return self._check(results)
+        except InputError as error:
+            told = error.in_words(f"gate {self.text!r}: {error.what}", error.where, error.fix)
+            raise (told.about("gate") if isinstance(told, OptionError) else told) from None
+
+    def _check(self, results: Mapping[str, Result]) -> GateOutcome:
+        result = results[self.key]
         if self.axis is not None:
             return self._check_groups(results, self.axis)
         limit = self._limit(result)
@@ -129,20 +135,11 @@ class Gate(Struct, frozen=True):
         verdict: Verdict = "passed" if self.holds(value, limit) else "failed"
         return GateOutcome(gate=self.text, verdict=verdict, value=value, limit=limit, **parts)
 
-    def _result(self, results: Mapping[str, Result]) -> Result:
-        try:
-            return results[self.key]
-        except UnknownNameError as error:
-            raise OptionError(f"gate {self.text!r}: {error.what}", fix=error.fix).about("gate") from None
-        except InputError as error:
-            raise InputError(f"gate {self.text!r}: {error.what}", fix=error.fix) from None
-
     def _number(self, result: Result) -> float:
         if self.end is None:
             return result.value
-        if result.interval is None:
-            raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
-        return result.interval.low if self.end == "low" else result.interval.high
+        low, high = _interval_of(result)
+        return low if self.end == "low" else high
 
     def _limit(self, result: Result) -> float:
         """The number to compare with; of several levels, the one that is hardest to pass."""
@@ -150,19 +147,17 @@ class Gate(Struct, frozen=True):
             return self.limit
         levels = [each.value for each in result.references if each.kind == self.limit and not math.isnan(each.value)]
         if not levels:
-            raise InputError(f"gate {self.text!r}: {self.key} has no level of {self.limit}")
+            raise InputError(f"{self.key} has no level of {self.limit}")
         if self.sign in ("==", "!=") and len(set(levels)) > 1:
-            raise InputError(f"gate {self.text!r}: {self.key} has several levels of {self.limit}")
+            raise InputError(f"{self.key} has several levels of {self.limit}")
         return min(levels) if self.sign in ("<", "<=") else max(levels)
 
     def _check_partial(self, result: Result, limit: float, adaptive: Mapping[str, Any]) -> GateOutcome:
         """On a mean of which not all items were read: decided only where its whole interval is on one side."""
-        if result.interval is None:
-            raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
+        low, high = _interval_of(result)
         decided = self._decided(adaptive, limit)
         if decided is not None:
             return GateOutcome(gate=self.text, verdict=decided, value=result.value, limit=limit)
-        low, high = result.interval
         is_open = self.holds(low, limit) != self.holds(high, limit)
         if not (low <= limit <= high if self.sign in ("==", "!=") else is_open):
             return self._outcome(result.value, limit)
@@ -183,32 +178,32 @@ class Gate(Struct, frozen=True):
 
     def _check_groups(self, results: Mapping[str, Result], axis: str) -> GateOutcome:
         if not isinstance(results, Evaluation):
-            raise InputError(f"gate {self.text!r}: there are no groups")
+            raise InputError("there are no groups")
         grid, limit = results.by(axis), float(self.limit)
         column = self.key if self.key in grid else self.key.removeprefix("overall_")
         column += "" if self.end is None else f".{self.end}"
         if column not in grid:
-            raise InputError(f"gate {self.text!r}: {self.key} has no {'interval' if self.end else 'value'} by {axis}")
-        rows = range(len(grid)) if self.label is None else [self._row(grid, axis, self.label)]
+            raise InputError(f"{self.key} has no {'interval' if self.end else 'value'} by {axis}")
+        labels = [str(name) for name in grid[axis].tolist()]
+        rows = range(len(grid)) if self.label is None else [labels.index(one_of(axis, self.label, labels))]
         values = {row: float(grid[column][row]) for row in rows}
         if not values:
-            raise InputError(f"gate {self.text!r}: there are no groups")
+            raise InputError("there are no groups")
         # The group that decides: one that fails, and among those the worst.
         worst = min(values, key=lambda row: (self.holds(values[row], limit), self._margin(values[row], limit)))
         return self._outcome(values[worst], limit, group=f"{axis}={grid[axis][worst]}")
-
-    def _row(self, grid: Grid, axis: str, label: str) -> int:
-        labels = [str(name) for name in grid[axis].tolist()]
-        if label not in labels:
-            error = UnknownNameError(axis, label, labels)
-            raise InputError(f"gate {self.text!r}: {error.what}", fix=error.fix)
-        return labels.index(label)
 
     def _margin(self, value: float, limit: float) -> float:
         """How far a value is on the right side; NaN is the farthest on the wrong one."""
         if math.isnan(value):
             return -math.inf
         return {">": value, ">=": value, "<": -value, "<=": -value}.get(self.sign, -abs(value - limit))
+
+
+def _interval_of(result: Result) -> Interval:
+    if result.interval is None:
+        raise InputError(f"{result.key} has no interval ({result.no_interval})")
+    return result.interval
 
 
 def _told_apart(number: float, other: float | None) -> str:

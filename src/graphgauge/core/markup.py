@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import html
+import re
 import unicodedata
 from collections.abc import Iterable
 from functools import cache
 from io import StringIO
 from typing import Any
 
-from graphgauge.core.scrub import clean
-
+# Longer texts are cut.
+LIMIT = 300
+# Control characters, marks that turn the direction of writing, line separators, byte-order marks, lone surrogates.
+_HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_BREAKS = re.compile(r"[\n\r\t]")
 # ASCII characters that mean something to LaTeX, and symbols that it sets only in mathematics.
 _LATEX = {
     **{character: "\\" + character for character in "&%$#_{}"},
@@ -47,6 +52,18 @@ _LATEX = {
 # Latin letters that LaTeX's usual encodings do not have.
 _NOT_IN_T1 = "ĦħĸĿŀŉŦŧ"
 _SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
+
+
+def clean(text: str, limit: int = LIMIT) -> str:
+    """The text made safe; a changed text ends in a hash, so that two names stay different."""
+    if len(text) <= limit and text.isprintable():
+        return text
+    flat = _BREAKS.sub(" ", text[:limit])
+    shown = _HARMFUL.sub("\ufffd", flat)
+    if shown == flat and len(text) <= limit:
+        return flat
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{shown}{'…' if len(text) > limit else ''} ~{digest}"
 
 
 def plain_text(text: str) -> str:

@@ -17,6 +17,7 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from graphgauge.core.errors import OptionError
 from graphgauge.core.references import REFERENCES
@@ -228,7 +229,7 @@ class Metric:
         if self.interpretation is None or not result.defined:
             return result
         # Said last: the sentence may use interval, chance and goal.
-        return _with_words(result, self.interpretation(result))
+        return replace(result, interpretation=self.interpretation(result))
 
     def _interval(self, sample: Any, estimate: Estimate, confidence: float) -> tuple[Interval | None, str | None]:
         if math.isnan(float(estimate.value[0])):
@@ -240,12 +241,6 @@ class Metric:
         if math.isnan(low) or math.isnan(high):
             return None, f"needs {ends.fewest} {ends.over} that differ"
         return Interval(low, high, confidence, ends.method, ends.over), None
-
-
-def _with_words(result: Result, words: str) -> Result:
-    from msgspec.structs import replace
-
-    return replace(result, interpretation=words)
 
 
 def whole(value: float, n: int, influence: Any = None, **parts: Any) -> Estimate:

@@ -39,11 +39,6 @@ def _span(low: float | None, high: float | None, inside: bool) -> str:
     return "a number" if high is None else f"a number {'below' if inside else 'of at most'} {high:g}"
 
 
-def thread_count(threads: Any) -> int | None:
-    """The number of threads; None means all that are available."""
-    return None if threads is None else whole_number("threads", threads, 1)
-
-
 def confidence_level(confidence: Any) -> float:
     if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
         shown = f"{float(confidence):g}" if isinstance(confidence, Real) else f"{confidence!r:.60}"

@@ -27,7 +27,7 @@ from graphgauge.forecasting.cells import NOTHING, Cells
 from graphgauge.forecasting.ranks import GRID, cells_below
 from graphgauge.forecasting.sample import Sample
 from graphgauge.forecasting.sums import Table, grouped
-from graphgauge.stats.serial import FEWEST_STEPS, cosine_error
+from graphgauge.stats.errors import FEWEST_STEPS, cosine_error
 
 # ---- cells by predicted standard deviation
 

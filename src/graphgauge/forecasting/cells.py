@@ -11,8 +11,8 @@ from graphgauge.core.metric import Bounds, Estimate, NoInterval
 from graphgauge.core.types import Floats, Ints
 from graphgauge.forecasting.design import Design
 from graphgauge.forecasting.sums import Table, added, folded, times
+from graphgauge.stats.errors import FEWEST_STEPS
 from graphgauge.stats.intervals import Scale, over_time
-from graphgauge.stats.serial import FEWEST_STEPS
 
 NOTHING = "no cell counts"
 UNORDERED = NoInterval("the order of the batches in time is not known: pass start= to update()")

@@ -18,7 +18,7 @@ from graphgauge.core.types import Floats, Mask
 from graphgauge.forecasting.cells import Cells
 from graphgauge.forecasting.metrics import r2
 from graphgauge.forecasting.sample import Sample
-from graphgauge.stats.serial import FEWEST_STEPS, cosine_error
+from graphgauge.stats.errors import FEWEST_STEPS, cosine_error
 
 Evidence = Mapping[str, Any]
 _check = partial(check, family="forecasting")

@@ -157,8 +157,9 @@ def hamming_pairs(bits: Mask) -> Pairs:
     ones = np.count_nonzero(bits, axis=0)
     away = n - 2 * ones
     words, length = (packed(bits), width) if n < width else (packed(np.ascontiguousarray(bits.T)), n)
-    products = _core.squared_products(words, length, threads=threads_for(len(words) * words.size))
-    gram = len(words) * length**2 + 2 * sum(products.tolist())
+    both, either, times, _ = _core.common_bits(words, threads=threads_for(len(words) * words.size))
+    products = zip(times.tolist(), (length - 2 * (either - both)).tolist(), strict=True)
+    gram = len(words) * length**2 + 2 * sum(count * product**2 for count, product in products)
     total, pairs = sum((ones * (n - ones)).tolist()), n * (n - 1) // 2
     squares = ((width * n) ** 2 - 2 * width * sum((away**2).tolist()) + gram) // 8
     # In integers up to the last division, so that nothing cancels.

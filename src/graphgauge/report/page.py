@@ -18,10 +18,9 @@ from graphgauge.core.extras import need
 from graphgauge.core.finding import SEVERITIES, Finding
 from graphgauge.core.gate import GateOutcome
 from graphgauge.core.grid import Grid
-from graphgauge.core.markup import html_text
+from graphgauge.core.markup import clean, html_text
 from graphgauge.core.number import plural, shown
 from graphgauge.core.result import ARROWS
-from graphgauge.core.scrub import clean
 from graphgauge.report.figures import figures
 from graphgauge.report.leaders import Leader, leaders
 from graphgauge.report.material import Material, gathered

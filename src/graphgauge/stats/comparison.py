@@ -11,20 +11,18 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
-from graphgauge.core.result import Interval, enclosing
-from graphgauge.core.types import Floats
+from graphgauge.core.result import Interval
 from graphgauge.stats import shift
-from graphgauge.stats.design import DATASETS, DESIGNS, DatasetsDesign, Layout, RunsDesign, layout_of_runs
+from graphgauge.stats.design import DATASETS, DESIGNS, DatasetsDesign, Layout, RunsDesign, largest_of, layout_of_runs
 from graphgauge.stats.effects import seeds_needed
-from graphgauge.stats.errors import is_rounding, standard_error
-from graphgauge.stats.intervals import t_interval
+from graphgauge.stats.errors import cosine_error, is_rounding, standard_error
+from graphgauge.stats.intervals import of_value
 from graphgauge.stats.items import layout_of_items
 from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks
 from graphgauge.stats.outcome import Comparison, Pair, Standing, verdict_of
 from graphgauge.stats.panel import MISSING, Better, Missing, Panel, panel_of
 from graphgauge.stats.ranks import alpha_of, on_paper, rank_biserial, rank_sum
 from graphgauge.stats.reading import read_runs
-from graphgauge.stats.serial import cosine_error
 from graphgauge.stats.shift import Sample, Shift
 
 OVER, TESTS = ("seeds", "items"), ("mean", "ranks")
@@ -138,8 +136,8 @@ def compare(
     standings = tested.standings()
     names = [each.method for each in standings]
     pairs = _pairs(tested, _names_of_pairs(names, baseline), margin, times)
-    blocks = layout.strata[0] if len(layout.strata) == 1 and layout.design.paired and over == "seeds" else ()
-    table = np.array(blocks).T if len(names) > 2 and blocks else None
+    blocks = np.array(layout.strata[0]).T if len(layout.strata) == 1 and layout.design.paired else np.empty((0, 0))
+    has_ranks = over == "seeds" and len(names) > 2 and len(blocks) > 1
     return Comparison(
         metric=panel.metric,
         better=better,
@@ -151,10 +149,8 @@ def compare(
         target=panel.target if panel.direction == "target" else None,
         margin=margin,
         metrics_compared=times,
-        friedman=None if table is None or len(table) < 2 else friedman(tested.badness(table)),
-        critical_difference=math.nan
-        if table is None or len(table) < 2
-        else critical_difference(len(names), len(table), confidence),
+        friedman=friedman(panel.badness(blocks)) if has_ranks else None,
+        critical_difference=critical_difference(len(names), len(blocks), confidence) if has_ranks else math.nan,
         conventions=dict(panel.conventions),
         invalid={name: why for name, why in panel.invalid.items() if name in names},
         unfair=panel.unfair,
@@ -185,43 +181,33 @@ class _Tested:
         ):
             fix = 'Use test="mean", or datasets="drawn".'
             raise OptionError("ranks are of single scores of one dataset, or of drawn datasets", fix=fix)
-        largest = max(
-            abs(c.mean) if isinstance(c, Sample) else float(np.abs(c).max()) for s in layout.strata for c in s
-        )
-        self.largest = largest
-        self.strata = [tuple(self._tested(cell) for cell in cells) for cells in layout.strata]
-
-    def _tested(self, cell: Floats | Sample) -> Floats | Sample:
-        """With a target, the distance from it is tested."""
-        if isinstance(cell, Sample) or self.panel.direction != "target" or self.panel.target is None:
-            return cell
-        return np.abs(cell - self.panel.target)
-
-    def badness(self, scores: Floats) -> Floats:
-        """Scores with lower as better."""
-        if self.panel.direction == "target" and self.panel.target is not None:
-            return np.abs(scores - self.panel.target)
-        return -scores if self.panel.better == "higher" else scores
+        self.largest = max(largest_of(cell) for cells in layout.strata for cell in cells)
+        has_target = panel.direction == "target" and panel.target is not None  # its distance is tested
+        self.strata = [
+            tuple(panel.badness(cell) if has_target and not isinstance(cell, Sample) else cell for cell in cells)
+            for cells in layout.strata
+        ]
 
     def standings(self) -> tuple[Standing, ...]:
         """The methods, the best mean first, by name if they are equal."""
         layout, design = self.layout, self.layout.design
         ranks = [math.nan] * len(layout.methods)
         if len(layout.strata) == 1 and design.paired:
-            ranks = mean_ranks(-self.badness(np.array(layout.strata[0])).T).tolist()
+            ranks = mean_ranks(-self.panel.badness(np.array(layout.strata[0])).T).tolist()
         standings = []
         for i, method in enumerate(layout.methods):
             cells = [cells[i] for cells in layout.strata]
-            samples = [cell if isinstance(cell, Sample) else Sample.from_scores(cell) for cell in cells]
+            samples = [Sample.from_scores(cell) for cell in cells]
             error, df = shift.satterthwaite(samples)
             mean, n = math.fsum(each.mean for each in samples) / len(samples), sum(each.n for each in samples)
             if layout.cluster is not None or layout.in_time:
                 error, df = self._error_of_items(cells[0])
             std = math.sqrt(sum(each.variance for each in samples) / len(samples))
-            interval = _interval(mean, error / len(samples), df, 1 - self.alpha, "t", design.plural, self.panel.bounds)
+            error /= len(samples)
+            interval = of_value(mean, error, df, 1 - self.alpha, "t", design.plural, self.panel.bounds)
             std = 0.0 if is_rounding(std, self.largest) else std
             standings.append(Standing(method=method, mean=mean, std=std, n=n, interval=interval, mean_rank=ranks[i]))
-        order = self.badness(np.array([each.mean for each in standings])).tolist()
+        order = self.panel.badness([each.mean for each in standings]).tolist()
         ranked = sorted(zip(order, layout.methods, standings, strict=True), key=lambda each: each[:2])
         return tuple(each for _, _, each in ranked)
 
@@ -254,8 +240,8 @@ class _Tested:
         if self.test == "ranks":
             ((a, b),) = cells
             return shift.of_ranks(a, b, alpha, paired=False), rank_sum(a, b).rank_biserial
-        samples = [tuple(c if isinstance(c, Sample) else Sample.from_scores(c) for c in pair) for pair in cells]
-        tested = shift.of_independent([(a, b) for a, b in samples], alpha)
+        samples = [(Sample.from_scores(a), Sample.from_scores(b)) for a, b in cells]
+        tested = shift.of_independent(samples, alpha)
         if self.layout.design.printed:
             spread = math.sqrt(np.mean([(a.variance + b.variance) / 2 for a, b in samples]))
             return tested, tested.difference / spread if spread > 0 else math.nan
@@ -286,12 +272,10 @@ def _pairs(tested: _Tested, names: list[tuple[str, str]], margin: float | None, 
         if margin is not None:
             wider, _ = tested.pair(first, second, min(2 * alpha, 0.999))
             # If the interval is Student's t, so is the wider one, which has to be inside of it.
-            by_t = each.interval != wider.interval and each.interval != "Hodges–Lehmann"
-            wide = (
-                _interval(each.difference, each.error, each.df, 1 - 2 * alpha, each.interval, unit)
-                if by_t
-                else _as_interval(wider, 1 - 2 * alpha, unit)
-            )
+            wide = _as_interval(wider, 1 - 2 * alpha, unit)
+            if each.interval != wider.interval and each.interval != "Hodges–Lehmann":
+                method, anywhere = each.interval, (-math.inf, math.inf)
+                wide = of_value(each.difference, each.error, each.df, 1 - 2 * alpha, method, unit, anywhere)
         pairs.append(
             Pair(
                 names=(first, second),
@@ -313,16 +297,3 @@ def _pairs(tested: _Tested, names: list[tuple[str, str]], margin: float | None, 
 
 def _as_interval(each: Shift, level: float, over: str) -> Interval | None:
     return None if math.isnan(each.low) else Interval(each.low, each.high, level, each.interval, over)
-
-
-def _interval(
-    value: float,
-    error: float,
-    df: float,
-    level: float,
-    method: str,
-    over: str,
-    bounds: tuple[float, float] = (-math.inf, math.inf),
-) -> Interval | None:
-    low, high = enclosing(value, *t_interval(value, error, df, level), bounds)
-    return None if np.isnan(low) else Interval(float(low), float(high), level, method, over)

@@ -15,8 +15,9 @@ import numpy as np
 from msgspec import Struct
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.number import Number, plural
+from graphgauge.core.number import plural
 from graphgauge.core.types import AnyArray, Floats
+from graphgauge.stats.effects import units_needed
 from graphgauge.stats.panel import Gap, Missing, Panel
 from graphgauge.stats.runs import Score, Seed, on_dataset, seed_order
 from graphgauge.stats.shift import Sample
@@ -37,7 +38,7 @@ class Design(Struct, frozen=True, kw_only=True, omit_defaults=True):
     smallest and largest number for a method, on a dataset if there are several. `datasets` are one, `these` (the claim
     is about further runs on them) or `drawn` (about further datasets like them). `clusters` of items err together,
     and items are averaged over `seeds`. `split` says whether receipts record one truth for all seeds (`shared`) or
-    several (`per seed`). `correlation` is that of methods over seeds, the mean over pairs of methods.
+    several (`per seed`).
     """
 
     unit: str
@@ -48,7 +49,6 @@ class Design(Struct, frozen=True, kw_only=True, omit_defaults=True):
     declared: bool = False
     printed: bool = False
     split: str | None = None
-    correlation: Number = math.nan
     clusters: int | None = None
     seeds: int = 1
 
@@ -73,6 +73,29 @@ class Design(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The number of units that are independent of each other."""
         return self.clusters or self.units[0]
 
+    def units_for(self, effect: float, error: float, power: float, confidence: float, tests: int = 1) -> int | None:
+        """How many units show a difference of `effect`.
+
+        Parameters
+        ----------
+        effect
+            The true difference.
+        error
+            The standard error of a measured difference; without one the answer is None.
+        power, confidence, tests
+            Of the tests, and their number.
+
+        Returns
+        -------
+        int or None
+            As of `units_needed`.
+        """
+        if not error > 0:
+            return None
+        strata = self.number if self.datasets == "these" else 1
+        std = error * math.sqrt(self.count * strata / (1 if self.paired else 2))
+        return units_needed(effect, std, paired=self.paired, power=power, confidence=confidence, comparisons=tests)
+
     def _parts(self) -> list[str]:
         told = " as declared" if self.declared else ""
         each = {"these": f" on each of these {self.number} datasets"}.get(self.datasets, "")
@@ -81,8 +104,6 @@ class Design(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.printed:
             return [f"printed means of {self.over}{each}, independent"]
         parts = [f"{self.over}{each}, {'paired' if self.paired else 'independent'}{told}"]
-        if not math.isnan(self.correlation):
-            parts.append(f"seed correlation {self.correlation:.2f}")
         if self.clusters is not None:
             parts.append(f"in {self.clusters:,} clusters")
         if self.seeds > 1:
@@ -113,7 +134,6 @@ class Layout:
     strata: tuple[tuple[Floats | Sample, ...], ...]
     design: Design
     notes: tuple[str, ...] = ()
-    blocks: tuple[str, ...] = ()
     cluster: AnyArray | None = None
     in_time: bool = False
 
@@ -124,7 +144,7 @@ def layout_of_runs(panel: Panel, declared: RunsDesign, datasets: DatasetsDesign,
     paired = not is_printed and _is_paired(panel, declared, missing)
     methods = sorted(panel.methods)
     panel = _without_gaps(panel, missing, paired)
-    strata, blocks, sizes, notes = [], [], [], list(panel.notes)
+    strata, named, sizes, notes = [], [], [], list(panel.notes)
     for dataset, own in sorted(panel.scores.items()):
         kept = _kept(own, methods, paired)
         lost = [str(gap) for gap in panel.gaps if gap.dataset == dataset and missing == "omit"]
@@ -138,7 +158,7 @@ def layout_of_runs(panel: Panel, declared: RunsDesign, datasets: DatasetsDesign,
         cells = tuple(_cell([own[method][seed] for seed in seeds]) for method, seeds in kept.items())
         _refuse_infinite(panel.metric, dataset, methods, cells)
         strata.append(cells)
-        blocks.append((dataset, [str(seed) for seed in kept[methods[0]]]))
+        named.append(dataset)
         sizes += [cell.n if isinstance(cell, Sample) else len(cell) for cell in cells]
     if not strata:
         what = f"there is no {'dataset and seed' if paired else 'dataset'} with {panel.metric} for all methods"
@@ -152,15 +172,13 @@ def layout_of_runs(panel: Panel, declared: RunsDesign, datasets: DatasetsDesign,
         number=number,
         declared=declared != "auto" and not is_printed,
         printed=is_printed,
-        split=split_of(panel.truths, [dataset for dataset, _ in blocks]),
-        correlation=_correlation(strata) if paired else math.nan,
+        split=split_of(panel.truths, named),
     )
     if number == 1 or datasets == "these":
-        names = tuple(f"{d} {seed}".strip() for d, seeds in blocks for seed in seeds) if paired else ()
-        return Layout(tuple(methods), tuple(strata), design, tuple(notes), names)
-    means = np.array([[c.mean if isinstance(c, Sample) else c.mean() for c in cells] for cells in strata]).T
+        return Layout(tuple(methods), tuple(strata), design, tuple(notes))
+    means = np.array([[Sample.from_scores(cell).mean for cell in cells] for cells in strata]).T
     drawn = Design(unit="dataset", units=(number, number), paired=True, datasets="drawn", number=number)
-    return Layout(tuple(methods), (tuple(means),), drawn, tuple(notes), tuple(dataset for dataset, _ in blocks))
+    return Layout(tuple(methods), (tuple(means),), drawn, tuple(notes))
 
 
 def _is_paired(panel: Panel, declared: RunsDesign, missing: Missing) -> bool:
@@ -189,16 +207,11 @@ def _without_gaps(panel: Panel, missing: Missing, paired: bool) -> Panel:
     present = {dataset: panel.present(dataset) for dataset in panel.datasets}
     gaps = [gap for gap in panel.gaps if paired or gap.seed in present[gap.dataset][gap.method]]
     if missing == "worst":
-        whole = []
-        for dataset, own in present.items():
+        for dataset, own in {} if paired else present.items():
             most = max(own.values(), key=len)
-            whole += [
-                Gap(m, dataset, seed, "no run")
-                for m, seeds in own.items()
-                if not seeds
-                for seed in sorted(most, key=seed_order)
-            ]
-        return panel.filled(gaps if paired else [*gaps, *whole])
+            without = [method for method, seeds in own.items() if not seeds]
+            gaps += [Gap(each, dataset, seed, "no run") for each in without for seed in sorted(most, key=seed_order)]
+        return panel.filled(gaps)
     lacking = [str(gap) for gap in gaps]
     for dataset, own in present.items():
         every = sorted(set().union(*own.values()), key=seed_order)
@@ -239,23 +252,14 @@ def _cell(scores: Sequence[Score]) -> Floats | Sample:
     return Sample(score.value, score.std**2, score.runs)
 
 
+def largest_of(cell: Floats | Sample) -> float:
+    """The size of the largest score."""
+    return abs(cell.mean) if isinstance(cell, Sample) else float(np.abs(cell).max())
+
+
 def _refuse_infinite(metric: str, dataset: str, methods: Sequence[str], cells: Sequence[Floats | Sample]) -> None:
     for method, cell in zip(methods, cells, strict=True):
-        largest = abs(cell.mean) if isinstance(cell, Sample) else float(np.abs(cell).max())
+        largest = largest_of(cell)
         if not largest <= _LARGEST:
             what = f"{metric} of {on_dataset(method, dataset)} is {largest:g}"
             raise InputError(what, fix="Repeat the run, or leave it out.")
-
-
-def _correlation(strata: Sequence[Sequence[Floats | Sample]]) -> float:
-    """The mean correlation of two methods over seeds, within datasets; NaN with fewer than three."""
-    blocks = [np.array(cells) for cells in strata]
-    blocks = [block for block in blocks if block.shape[1] > 1]
-    if sum(block.shape[1] - 1 for block in blocks) < 2:
-        return math.nan
-    centred = np.concatenate([block - block.mean(axis=1, keepdims=True) for block in blocks], axis=1)
-    size = np.sqrt(np.square(centred).sum(axis=1))
-    if not (size > 1e-12 * max(float(np.abs(block).max()) for block in blocks)).all():
-        return math.nan
-    together = centred @ centred.T / np.outer(size, size)
-    return float(np.clip(together[np.triu_indices(len(size), 1)], -1, 1).mean())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from graphgauge import _core
-from graphgauge.core.arrays import as_labels, as_numeric, refuse_nan
+from graphgauge.core.arrays import as_labels, as_numeric, refuse_nan, sorted_unique
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import whole_number
 from graphgauge.core.random import Random
@@ -52,20 +53,18 @@ def interquartile_mean(scores: ArrayLike) -> Floats:
     return np.asarray(ordered[..., cut : ordered.shape[-1] - cut].mean(axis=-1))
 
 
-def probability_of_improvement(a: ArrayLike, b: ArrayLike, *, seeds: ArrayLike | None = None) -> Floats:
+def probability_of_improvement(a: ArrayLike, b: ArrayLike) -> Floats:
     """How often a run of a beats a run of b, ties counting half, along the last axis (Agarwal et al. 2021).
 
     Parameters
     ----------
     a, b
         Scores (…, n) and (…, m).
-    seeds
-        The seed of each run of both: runs that share one are not independent, and are not compared with each other.
 
     Returns
     -------
     numpy.ndarray
-        In [0, 1]; 0.5 for equal methods, NaN if no pair is left.
+        In [0, 1]; 0.5 for equal methods.
 
     Raises
     ------
@@ -77,20 +76,10 @@ def probability_of_improvement(a: ArrayLike, b: ArrayLike, *, seeds: ArrayLike |
     >>> from graphgauge import stats
     >>> float(stats.probability_of_improvement([1, 2, 3], [0, 2, 2]))
     0.6666666666666666
-    >>> float(stats.probability_of_improvement([1, 2, 3], [0, 2, 2], seeds=[0, 1, 2]))
-    0.5833333333333334
     """
     first, second = _scores(a, "a"), _scores(b, "b")
     wins = (np.sign(first[..., :, None] - second[..., None, :]) + 1) / 2
-    if seeds is None:
-        return np.asarray(wins.mean(axis=(-2, -1)))
-    labels = np.asarray(seeds)
-    if labels.shape != first.shape or first.shape != second.shape:
-        shapes = f"{labels.shape}, {first.shape} and {second.shape}"
-        raise InputError(f"expected one seed per run of both, found shapes {shapes}", where="seeds")
-    apart = labels[..., :, None] != labels[..., None, :]
-    compared, won = apart.sum(axis=(-2, -1)), np.where(apart, wins, 0.0).sum(axis=(-2, -1))
-    return np.asarray(np.divide(won, compared, out=np.full(won.shape, np.nan), where=compared > 0))
+    return np.asarray(wins.mean(axis=(-2, -1)))
 
 
 def bootstrap_interval(
@@ -138,22 +127,16 @@ def bootstrap_interval(
     (0.2, 0.9)
     """
     values = _scores(scores, "scores")
-    labels = (
-        np.zeros(len(values), int) if strata is None else np.unique(as_labels(strata, "strata"), return_inverse=True)[1]
-    )
+    labels = np.zeros(len(values), int) if strata is None else as_labels(strata, "strata")
     if labels.shape != values.shape:
         raise InputError(f"{len(labels)} labels for {len(values)} scores", where="strata")
-    whole_number("draws", draws, 100)
-    random, groups = (
-        Random(whole_number("seed", seed)),
-        [np.flatnonzero(labels == each) for each in range(max(labels) + 1)],
-    )
-    drawn = np.array(
-        [
-            float(statistic(values[np.concatenate([g[(random.uniform(len(g)) * len(g)).astype(int)] for g in groups])]))
-            for _ in range(draws)
-        ]
-    )
+    random = Random(whole_number("seed", seed))
+    groups = [np.flatnonzero(labels == label) for label in sorted_unique(labels)]
+
+    def resampled() -> Floats:
+        return np.concatenate([values[g[(random.uniform(len(g)) * len(g)).astype(int)]] for g in groups])
+
+    drawn = np.array([float(statistic(resampled())) for _ in range(whole_number("draws", draws, 100))])
     df = len(values) - len(groups)
     if df < 1 or is_rounding(np.ptp(drawn), np.abs(drawn).max()):
         return None
@@ -243,15 +226,9 @@ def units_needed(
         raise OptionError(f"power must be between 0 and 1, not {power!r:.60}", fix="Use 0.8 for 80 %.")
     alpha = alpha_of(confidence) / whole_number("comparisons", comparisons, 1)
     least = seeds_needed(comparisons, confidence) if paired else 2
-    low, high = least, least
-    while _power(abs(effect) / std, high, paired, alpha) < power:
-        low, high = high + 1, 2 * high
-        if high > _MOST_UNITS:
-            return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _power(abs(effect) / std, middle, paired, alpha) >= power else (middle + 1, high)
-    return high
+    units = range(least, _MOST_UNITS + 1)
+    place = bisect_left(units, power, key=lambda n: _power(abs(effect) / std, n, paired, alpha))
+    return units[place] if place < len(units) else None
 
 
 def _power(size: float, units: int, paired: bool, alpha: float) -> float:
@@ -265,7 +242,7 @@ def _power(size: float, units: int, paired: bool, alpha: float) -> float:
     return float(1 - np.nan_to_num(above) + np.nan_to_num(below))
 
 
-def _scores(values: ArrayLike | Sequence[float], name: str) -> Floats:
+def _scores(values: ArrayLike, name: str) -> Floats:
     scores = as_numeric(values, name).astype(np.float64, copy=False)
     if scores.ndim == 0 or scores.shape[-1] == 0:
         raise InputError(f"expected at least one score, found shape {scores.shape}", where=name)

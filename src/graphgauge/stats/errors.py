@@ -1,10 +1,10 @@
-"""Standard errors of estimates over items, and their degrees of freedom: independent, in clusters, macro, AUC.
+"""Standard errors of estimates over items, and their degrees of freedom: independent, in clusters, macro, AUC, time.
 
 An estimate is described by its `influence`: what each item adds to its first-order error, x − mean for a mean, the
 linearisation for a ratio. Items come as cells with a `count` of equal items each (or a weight), so that a million
 queries with few distinct ranks cost as much as their histogram. `group` is the group of each cell, from 0 to
 `groups` − 1, and every answer has one entry per group; without it there is one. Items in one `cluster` (a label per
-cell) err together. Errors over time are in `serial`, those between pairs that share nodes in `dyads`.
+cell) err together. Errors between pairs that share nodes are in `dyads`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from graphgauge.core.arrays import sorted_unique
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 
 # A group's variance counts as much as this many degrees of freedom of the variance pooled over groups.
@@ -23,6 +24,14 @@ _BORROWED = 4.0
 _ROUNDING = 1e-12
 # Negatives that are placed at once.
 _BLOCK = 1 << 17
+# With fewer time steps memory cannot be estimated, and there is no interval.
+FEWEST_STEPS = 30
+# Uneven steps must be worth so many of one size, (Σ cells)² / Σ cells².
+_FEWEST_EVEN = 10
+# At most so many cosines; the fewest; and the share of the variance that those of errors with memory must see.
+_MOST_COSINES, _FEWEST_COSINES, _SEEN = 8, 4, 0.9
+# The longest memory that is estimated, and by how many standard errors it is taken to be longer than estimated.
+_LONGEST, _CAUTION = 0.98, 1.5
 
 
 class Spread(NamedTuple):
@@ -200,22 +209,12 @@ def two_samples(one: tuple[ArrayLike, ArrayLike], other: tuple[ArrayLike, ArrayL
 # ---- areas under ROC curves
 
 
-class Placements(NamedTuple):
-    """A pooled AUC, all positives against all negatives with ties counting half, and where the scores fall.
+def auc_placements(pos: AnyArray, neg: AnyArray, offsets: AnyArray | None = None) -> tuple[float, Floats, Floats]:
+    """A pooled AUC, all positives (m) against all negatives (n) with ties counting half, with its wins and losses.
 
-    `wins` is the share of the negatives below each positive. `losses` is, for each query, the sum over its negatives
-    of the share of the positives above; without queries, for each negative that share.
-    """
-
-    auc: float
-    wins: Floats
-    losses: Floats
-
-
-def auc_placements(pos: AnyArray, neg: AnyArray, offsets: AnyArray | None = None) -> Placements:
-    """Placements of positives (m) among negatives (n); those of query i are neg[offsets[i]:offsets[i+1]].
-
-    Ties are counted exactly, in O((m + n) log m); the AUC is a ratio of integers.
+    The wins are the share of the negatives below each positive. The losses are, for each query, the sum over its
+    negatives, neg[offsets[i]:offsets[i+1]], of the share of the positives above; without queries, for each negative
+    that share. Ties are counted exactly, in O((m + n) log m); the AUC is a ratio of integers.
     """
     m, n = len(pos), len(neg)
     order = np.argsort(pos)
@@ -235,7 +234,7 @@ def auc_placements(pos: AnyArray, neg: AnyArray, offsets: AnyArray | None = None
     np.cumsum(twice, out=twice)
     wins = np.empty(m)
     wins[order] = twice[:m] / (2 * n)
-    return Placements(int(twice[:m].sum()) / (2 * m * n), wins, losses)
+    return int(twice[:m].sum()) / (2 * m * n), wins, losses
 
 
 def auc_error(
@@ -274,6 +273,69 @@ def auc_error(
     if sizes is not None:
         freedom = min(freedom, float(sizes.df[0]))
     return auc, math.sqrt(variance / (units - 1)), freedom
+
+
+# ---- means over time, whose errors resemble those of their neighbours
+
+
+def cosine_error(influence: ArrayLike, cells: ArrayLike | None = None) -> tuple[Floats, Floats]:
+    """Standard error and degrees of freedom of an estimate, from what each time step (row) adds to its error.
+
+    The long-run variance is the mean square of the lowest-frequency cosine transforms of the influences, which are
+    nearly independent and normal (Müller 2004; Lazarus et al. 2018): Student's t with as many degrees of freedom as
+    cosines. There are .41·steps^(2/3), four to eight, and fewer where errors have memory: so many that those of an
+    autoregression with it show .9 of its long-run variance, but at least four; the variance is divided by the share
+    that they show.
+
+    `influence` is (steps, …) with one estimate per column; its sum over the steps is the estimate's error. `cells` says
+    how many cells each step has, in the same shape. Steps without cells are left out, separately for each column, as
+    if the steps around them were neighbours. NaN with fewer than 30 steps, or if few contain nearly all cells.
+    """
+    values = np.asarray(influence, dtype=np.float64)
+    series = values.reshape(len(values), -1)
+    amounts = np.ones(series.shape) if cells is None else np.asarray(cells, dtype=np.float64).reshape(series.shape)
+    there = amounts > 0
+    steps = there.sum(axis=0)
+    even = amounts.sum(axis=0) ** 2 >= _FEWEST_EVEN * np.square(amounts).sum(axis=0)
+    error, df = np.full(series.shape[1], np.nan), np.zeros(series.shape[1])
+    for n in sorted_unique(steps[(steps >= FEWEST_STEPS) & even]):
+        columns = np.flatnonzero((steps == n) & even)
+        part = series if len(columns) == series.shape[1] else series[:, columns]
+        if n < len(series):
+            part = part.T[there[:, columns].T].reshape(len(columns), n).T
+        error[columns], df[columns] = _long_run_error(part)
+    return error.reshape(values.shape[1:]), df.reshape(values.shape[1:])
+
+
+def _memory_of(series: Floats) -> Floats:
+    """The correlation of neighbouring rows of each column with 1.5 standard errors added; 0 if it is within its error.
+
+    Estimates are too small by about (1 + 3·memory)/rows (Kendall 1954), which is added, too.
+    """
+    rows = len(series)
+    centred = series - series.mean(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        raw = (centred[1:] * centred[:-1]).sum(axis=0) / np.square(centred).sum(axis=0)
+    memory = np.minimum(raw + (1 + 3 * raw) / rows, _LONGEST)
+    longer = np.minimum(memory + _CAUTION * np.sqrt(np.maximum(1 - memory**2, 0) / rows), _LONGEST)
+    return np.where(memory * np.sqrt(rows) >= 1, longer, 0.0)
+
+
+def _long_run_error(series: Floats) -> tuple[Floats, Floats]:
+    """The error of the sum of each column, none of which lacks a row, and the number of cosines."""
+    rows = len(series)
+    most = min(_MOST_COSINES, max(_FEWEST_COSINES, round(0.41 * rows ** (2 / 3))))
+    k = np.arange(1, most + 1)[:, np.newaxis]
+    waves = np.cos(np.pi * k * (np.arange(rows) + 0.5) / rows)
+    squares = np.cumsum(np.square(waves @ series), axis=0)
+    # The spectrum of an autoregression at the frequency of each cosine, relative to that at 0, which it falls from.
+    memory = _memory_of(series)
+    kept = np.square(1 - memory)
+    share = np.cumsum(kept / (kept + 2 * memory * (1 - np.cos(np.pi * k / rows))), axis=0) / k
+    count = np.maximum((share >= _SEEN).sum(axis=0), _FEWEST_COSINES)
+    place = (count - 1)[np.newaxis]
+    seen, summed = (np.take_along_axis(each, place, axis=0)[0] for each in (share, squares))
+    return np.sqrt(2 * summed / (count * seen)), count.astype(np.float64)
 
 
 # ---- pieces

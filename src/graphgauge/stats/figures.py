@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.figure import CHANCE, COLOURS, SHAPES, in_place_of, new_figure, styled, write_figure
+from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.figure import CHANCE, COLOURS, SHAPES, drawn
+from graphgauge.core.markup import clean
 from graphgauge.core.number import percent
-from graphgauge.core.scrub import clean
 
 if TYPE_CHECKING:
     from graphgauge.stats.outcome import Comparison
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from graphgauge.stats.summaries import Aggregate
 
 KINDS = ("ranks", "differences")
-# With more, names would not be legible.
-_MOST_METHODS, _MOST_PAIRS, _MOST_PANELS, _MOST_COLUMNS = 60, 45, 60, 4
+_MOST_COLUMNS = 4
 
 
 def comparison_figure(comparison: Comparison, kind: str | None, path: str | Path | None, ax: Any = None) -> Any:
@@ -29,24 +28,17 @@ def comparison_figure(comparison: Comparison, kind: str | None, path: str | Path
     kind = one_of("figure", kind, KINDS) if kind is not None else "ranks" if has_ranks else "differences"
     if kind == "ranks" and not has_ranks:
         raise OptionError("mean ranks take three methods on the same seeds or datasets", fix='Use kind="differences".')
-    rows = len(comparison.standings) if kind == "ranks" else len(comparison.pairs)
-    if rows > (_MOST_METHODS if kind == "ranks" else _MOST_PAIRS):
-        raise OptionError(f"{rows} rows are too many to read", fix="Name a baseline, or compare fewer methods.")
-    figure, part = _place(7, 1.3 + 0.26 * rows, path, ax)
-    with styled():
-        (_draw_ranks if kind == "ranks" else _draw_differences)(part.subplots(), comparison)
-    return _written(figure, path)
+    rows, draw = (comparison.standings, _draw_ranks) if kind == "ranks" else (comparison.pairs, _draw_differences)
+    return drawn(lambda part: draw(part.subplots(), comparison), 7, 1.3 + 0.26 * len(rows), path, ax)
 
 
 def aggregate_figure(table: Aggregate, path: str | Path | None, ax: Any = None) -> Any:
     """Mean and interval of every method, side by side for each metric and dataset."""
     panels = list(dict.fromkeys((row.metric, row.dataset) for row in table.rows))
-    if len(panels) > _MOST_PANELS:
-        raise InputError(f"{len(panels)} panels are too many to read", fix="Choose fewer metrics or datasets.")
     methods, columns = table.methods, min(len(panels), _MOST_COLUMNS)
     rows = -(-len(panels) // columns)
-    figure, part = _place(1.4 + 2.8 * columns, rows * (1.1 + 0.3 * len(methods)), path, ax)
-    with styled():
+
+    def draw(part: Any) -> None:
         grid = part.subplots(rows, columns, squeeze=False).ravel()
         for axes in grid[len(panels) :]:
             axes.remove()
@@ -61,15 +53,16 @@ def aggregate_figure(table: Aggregate, path: str | Path | None, ax: Any = None) 
             axes.set_ylim(len(methods) - 0.5, -0.5)
             where = f" on {dataset}" if dataset else ""
             axes.set_xlabel(f"{metric}{where}, {percent(table.confidence)} interval")
-    return _written(figure, path)
+
+    return drawn(draw, 1.4 + 2.8 * columns, rows * (1.1 + 0.3 * len(methods)), path, ax)
 
 
 def gate_figure(tests: Sequence[Regression], path: str | Path | None = None) -> Any:
     """The change of each metric with its interval, no change (grey) and the margin (dashed); a panel per test."""
-    figure = new_figure(7, 0.5 + 0.95 * max(1, len(tests)))
     colours = {"excluded": COLOURS[2], "shown": COLOURS[1], "undecided": COLOURS[5]}
-    with styled():
-        for axes, test in zip(figure.subplots(max(1, len(tests)), 1, squeeze=False)[:, 0], tests, strict=False):
+
+    def draw(part: Any) -> None:
+        for axes, test in zip(part.subplots(max(1, len(tests)), 1, squeeze=False)[:, 0], tests, strict=False):
             sign, change = -1 if test.better == "higher" else 1, test.new - test.baseline
             axes.axvline(0, color=CHANCE, lw=0.8)
             axes.axvline(sign * test.margin, color=COLOURS[1], lw=1.2, ls="--")
@@ -79,7 +72,8 @@ def gate_figure(tests: Sequence[Regression], path: str | Path | None = None) -> 
             axes.grid(False)
             text = f"{test.metric}: worse by more than {test.margin:g} is {test.worse} (change {change:+.4g})"
             axes.set_title(clean(text, 120).replace("$", r"\$"), fontsize=9, loc="left")  # a dollar begins a formula
-    return _written(figure, path)
+
+    return drawn(draw, 7, 0.5 + 0.95 * max(1, len(tests)), path)
 
 
 def _draw_ranks(axes: Any, comparison: Comparison) -> None:
@@ -112,17 +106,3 @@ def _draw_differences(axes: Any, comparison: Comparison) -> None:
     axes.set_yticks(range(len(comparison.pairs)), [" − ".join(pair.names) for pair in comparison.pairs])
     axes.set_ylim(len(comparison.pairs) - 0.5, -0.5)
     axes.set_xlabel(f"difference in {comparison.metric} over {comparison.design.over} (diamond: significant)")
-
-
-def _place(width: float, height: float, path: str | Path | None, ax: Any) -> tuple[Any, Any]:
-    """A figure and the part of it to draw on: all of a new one, or the place of axes."""
-    if ax is not None:
-        return in_place_of(ax, path)
-    figure = new_figure(width, height)
-    return figure, figure
-
-
-def _written(figure: Any, path: str | Path | None) -> Any:
-    if path is not None:
-        write_figure(figure, path)
-    return figure

@@ -12,7 +12,7 @@
 | all units at an end of the possible values | units | 1 | Clopper–Pearson | within the rules |
 
 Rules return the `Bounds` that a metric's `interval` returns; below them are the formulas, which return two arrays with
-one entry per estimate. Errors and degrees of freedom come from `errors`, `serial` and `dyads`. NaN means that there is
+one entry per estimate. Errors and degrees of freedom come from `errors` and `dyads`. NaN means that there is
 no valid interval: too few units, or units that are equal up to rounding and have no spread.
 """
 
@@ -31,8 +31,7 @@ from graphgauge.core.metric import Bounds
 from graphgauge.core.options import confidence_level
 from graphgauge.core.result import Interval, enclosing
 from graphgauge.core.types import Floats
-from graphgauge.stats.errors import Spread, is_rounding, sample_std
-from graphgauge.stats.serial import FEWEST_STEPS, cosine_error
+from graphgauge.stats.errors import FEWEST_STEPS, Spread, cosine_error, is_rounding, sample_std
 
 Ends = tuple[Floats, Floats]
 Scale = Literal["linear", "log", "logit"]
@@ -116,17 +115,19 @@ def over_time(
     scale: Scale = "linear",
     size: ArrayLike = 0.0,
 ) -> Bounds:
-    """A mean or ratio over time steps, from what each step (row) adds to its error: cosine-t, see `serial`.
+    """A mean or ratio over time steps, from what each step (row) adds to its error: cosine-t, of `cosine_error`.
 
     `scale` is `log` for numbers that are not negative, `logit` for shares. `size` is that of the numbers that the value
     was computed from, if they may be larger than it.
     """
-    error, df = cosine_error(influence, cells)
-    formula = {"linear": t_interval, "log": log_t_interval, "logit": logit_t_interval}[scale]
-    shape = np.shape(value)
-    low, high = formula(np.asarray(value), error.reshape(shape), df.reshape(shape), confidence, scale=size)
-    method = {"linear": "cosine-t", "log": "log-cosine-t", "logit": "logit-cosine-t"}[scale]
-    return Bounds(low.reshape(shape), high.reshape(shape), method, "time steps", f"at least {FEWEST_STEPS}")
+    formula, method = {
+        "linear": (t_interval, "cosine-t"),
+        "log": (log_t_interval, "log-cosine-t"),
+        "logit": (logit_t_interval, "logit-cosine-t"),
+    }[scale]
+    at = np.asarray(value)
+    error, df = (part.reshape(at.shape) for part in cosine_error(influence, cells))
+    return Bounds(*formula(at, error, df, confidence, scale=size), method, "time steps", f"at least {FEWEST_STEPS}")
 
 
 def of_runs(
@@ -137,9 +138,15 @@ def of_runs(
     n, std = len(values), sample_std(values)
     if math.isnan(std):
         return None
-    mean = values.mean()
-    low, high = enclosing(mean, *t_interval(mean, std / math.sqrt(n), n - 1, confidence), bounds)
-    return None if np.isnan(low) else Interval(float(low), float(high), confidence, "t", over)
+    return of_value(values.mean(), std / math.sqrt(n), n - 1, confidence, "t", over, bounds)
+
+
+def of_value(
+    value: float, error: float, df: float, confidence: float, method: str, over: str, bounds: tuple[float, float]
+) -> Interval | None:
+    """Student's t around one value, within the bounds of its metric; None if there is no spread."""
+    low, high = enclosing(value, *t_interval(value, error, df, confidence), bounds)
+    return None if np.isnan(low) else Interval(float(low), float(high), confidence, method, over)
 
 
 # ---- the formulas

@@ -58,7 +58,7 @@ def layout_of_items(panel: Panel, missing: Missing) -> Layout:
         seeds=max(sum(m == method for m, _ in tables) for method in methods),
     )
     in_time = first.unit == "time step"
-    return Layout(tuple(methods), (tuple(table[:, known]),), design, tuple(notes), (), cluster, in_time)
+    return Layout(tuple(methods), (tuple(table[:, known]),), design, tuple(notes), cluster, in_time)
 
 
 def _items_of(run: Run, metric: str) -> Items:

@@ -18,9 +18,7 @@ from graphgauge.core.result import Interval
 from graphgauge.core.sealed import encode, read
 from graphgauge.stats import view
 from graphgauge.stats.design import Design
-from graphgauge.stats.effects import units_needed
 from graphgauge.stats.many import Friedman, cliques
-from graphgauge.stats.shown import Shown
 
 Verdict = Literal["first", "second", "none", "cannot", "invalid"]
 
@@ -70,7 +68,7 @@ class Pair(Struct, frozen=True, kw_only=True):
         return {"first": self.names[0], "second": self.names[1], "invalid": "error"}.get(self.verdict, "–")
 
 
-class Comparison(Shown, Struct, frozen=True, kw_only=True, eq=False, dict=True):
+class Comparison(view.Shown, Struct, frozen=True, kw_only=True, eq=False, dict=True):
     """Methods compared on one metric: all pairs, or each with the baseline.
 
     Standings are sorted by the mean, the best first, and so are the names of a pair. `comparison["ours"]` is a
@@ -151,24 +149,9 @@ class Comparison(Shown, Struct, frozen=True, kw_only=True, eq=False, dict=True):
         At the measured spread, by a t test corrected for all pairs; None without a spread, or beyond a million.
         """
         tests = len(self.pairs) * self.metrics_compared
-        needed: dict[tuple[str, str], int | None] = {}
-        for pair in self.pairs:
-            halves = 1 if self.design.paired else 2
-            strata = self.design.number if self.design.datasets == "these" else 1
-            std = pair.error * math.sqrt(self.design.count * strata / halves)
-            options: dict[str, Any] = {"paired": self.design.paired, "power": power, "comparisons": tests}
-            sure = self.confidence
-            needed[pair.names] = units_needed(effect, std, confidence=sure, **options) if std > 0 else None
-        return needed
-
-    def same_order_as(self, other: Comparison) -> bool | None:
-        """Whether methods have the same order: False if a pair is significantly reversed, None if that is undecided."""
-        common = [name for name in self.methods if name in other.methods]
-        if common == [name for name in other.methods if name in common]:
-            return True
-        ahead = {(p.names if p.verdict == "first" else p.names[::-1]) for p in self.pairs if p.significant}
-        behind = {(p.names[::-1] if p.verdict == "first" else p.names) for p in other.pairs if p.significant}
-        return False if ahead & behind else None
+        return {
+            pair.names: self.design.units_for(effect, pair.error, power, self.confidence, tests) for pair in self.pairs
+        }
 
     # ---- what it says, and how it is shown
 

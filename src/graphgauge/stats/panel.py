@@ -8,11 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import READINGS
 from graphgauge.core.family import family, family_names
 from graphgauge.core.number import plural
 from graphgauge.core.result import Direction
+from graphgauge.core.types import Floats
 from graphgauge.stats import truth
 from graphgauge.stats.runs import (
     UNNAMED,
@@ -89,6 +93,13 @@ class Panel:
             fix += ', or name the metric: metric="accuracy".' if self.metric == UNNAMED else "."
             raise OptionError(f"the better direction of {self.metric} is not known", fix=fix)
         return "lower" if self.direction == "target" else self.direction
+
+    def badness(self, values: ArrayLike) -> Floats:
+        """Values with lower as better: with a target, the distances from it."""
+        scores = np.asarray(values, dtype=np.float64)
+        if self.direction == "target" and self.target is not None:
+            return np.asarray(np.abs(scores - self.target))
+        return -scores if self.better == "higher" else scores
 
     def present(self, dataset: str) -> dict[str, set[Seed]]:
         """The seeds that each method was run with on a dataset."""

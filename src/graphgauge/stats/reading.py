@@ -36,8 +36,6 @@ from graphgauge.stats.text import listing
 
 # `metrics_{dataset}_{seed}.json`; the seed follows the last underscore.
 _FLAT_NAME = re.compile(r"metrics_(?P<dataset>.+)_(?P<seed>[^_]+?)(\.flat)?\.json")
-# Parts of a flat file that describe the run.
-_DESCRIPTIONS = ("config", "configuration", "args", "params", "hparams", "hyperparameters", "settings", "meta")
 _NO_NAMES = "Evaluate with method=, dataset= and seed=, or pass {name: evaluation}."
 
 
@@ -82,7 +80,7 @@ def read_runs(source: Any, *, columns: Mapping[str, str] | str | Iterable[str] |
 
 
 def read_side(source: Any, name: str) -> Runs:
-    """The runs of one side of a gate; result files need not name their method."""
+    """The runs of one side of a gate; results need not name their method."""
     reader = _Reader({}, name)
     return Runs(reader.runs_of(source), reader.notes)
 
@@ -90,7 +88,7 @@ def read_side(source: Any, name: str) -> Runs:
 class _Reader:
     """Reads runs with these columns, and keeps what is to say of files that are not read, and how many are tables.
 
-    Result files without a method are of the method `unnamed`.
+    Results without a method are of the method `unnamed`.
     """
 
     def __init__(self, columns: Mapping[str, str], unnamed: str | None = None) -> None:
@@ -106,8 +104,8 @@ class _Reader:
             return [source]
         if isinstance(source, str | Path):
             return self._of_path(Path(source))
-        if is_evaluation(source):
-            return _numbered([source])
+        if isinstance(source, Evaluation):
+            return _numbered([source], self.unnamed)
         if hasattr(source, "column_names") or (hasattr(source, "columns") and not isinstance(source, Mapping)):
             return self._of_table(Table.from_frame(source))
         if isinstance(source, Mapping):
@@ -124,10 +122,10 @@ class _Reader:
     # ---- Python objects
 
     def _of_sequence(self, parts: list[Any]) -> list[Run]:
-        if parts and all(isinstance(part, Mapping) and not is_evaluation(part) for part in parts):
+        if parts and all(isinstance(part, Mapping) and not isinstance(part, Evaluation) for part in parts):
             return self._of_table(Table.from_records(parts, "records", "record"))
-        evaluated = _numbered([part for part in parts if is_evaluation(part)])
-        return evaluated + [run for part in parts if not is_evaluation(part) for run in self.runs_of(part)]
+        evaluated = _numbered([part for part in parts if isinstance(part, Evaluation)], self.unnamed)
+        return evaluated + [run for part in parts if not isinstance(part, Evaluation) for run in self.runs_of(part)]
 
     def _of_mapping(self, source: Mapping[Any, Any]) -> list[Run]:
         """A table by columns, or the scores or evaluations of each method."""
@@ -136,10 +134,7 @@ class _Reader:
             if len({len(part) for part in source.values()}) > 1:
                 sizes = ", ".join(f"{name}: {len(part)}" for name, part in source.items())
                 raise InputError(f"columns have different lengths ({sizes})", where="dictionary")
-            rows = zip(*source.values(), strict=True)
-            return self._of_table(
-                Table.from_records([dict(zip(source, cells, strict=True)) for cells in rows], "dictionary")
-            )
+            return self._of_table(Table.from_cells(source, zip(*source.values(), strict=True), "dictionary"))
         runs, units = [], []
         for method, scores in source.items():
             evaluated = _evaluated(scores, {"method": str(method)})
@@ -207,14 +202,11 @@ class _Reader:
         return [_of_flat(content, path, {} if match is None else match.groupdict())]
 
 
-def is_evaluation(value: Any) -> bool:
-    """Whether a value is an evaluation."""
-    return isinstance(value, Evaluation)
-
-
-def run_of(evaluation: Evaluation, source: str = "", **labels: Any) -> Run:
-    """An evaluation as a run, under other labels if they are named."""
-    names = {"method": evaluation.run.method, "dataset": evaluation.run.dataset, "seed": evaluation.run.seed, **labels}
+def _run_of(evaluation: Evaluation, unnamed: str | None, source: str = "", **labels: Any) -> Run:
+    """An evaluation as a run, under other labels if they are given, of the method `unnamed` if it states none."""
+    run = evaluation.run
+    method = unnamed if run.method is None else run.method
+    names = {"method": method, "dataset": run.dataset, "seed": run.seed, **labels}
     if names["method"] is None:
         raise InputError("a run has no method", where=source or "evaluation", fix=_NO_NAMES)
     return Run(
@@ -234,32 +226,17 @@ def _of_result(content: dict[str, Any], path: Path, unnamed: str | None) -> Run:
         run = file.run
         why = f"failed: {file.error or 'no reason recorded'}"
         return Run(str(run.method), str(run.dataset or ""), seed_of(run.seed or 0), {}, file.family, str(path), why)
-    labels = {"method": unnamed} if file.run.method is None and unnamed is not None else {}
-    return run_of(files.opened(file, path, items=False), str(path), **labels)
+    return _run_of(files.opened(file, path, items=False), unnamed, str(path))
 
 
 def _of_flat(content: Mapping[str, Any], path: Path, labels: Mapping[str, Any]) -> Run:
-    """Plain numbers by metric; lists, and parts that describe the run, are no metrics."""
+    """Plain numbers by metric; lists and tables are no metrics."""
     parent = path.resolve().parent
-    described = {
-        name: value
-        for part in _DESCRIPTIONS
-        if isinstance(content.get(part), dict)
-        for name, value in content[part].items()
-        if name in LABELS
-    }
+    method = (parent.parent if parent.name in family_names() else parent).name
     stated = {name: content[name] for name in LABELS if name in content}
-    names = {
-        "method": (parent.parent if parent.name in family_names() else parent).name,
-        **labels,
-        **described,
-        **stated,
-    }
-    scores = {}
-    for name, value in content.items():
-        number = None if name in (*LABELS, *_DESCRIPTIONS) else _plain_number(value)
-        if number is not None:
-            scores[name] = score_of(name, number)
+    names = {"method": method, **labels, **stated}
+    numbers = {name: _plain_number(value) for name, value in content.items() if name not in LABELS}
+    scores = {name: score_of(name, number) for name, number in numbers.items() if number is not None}
     if not scores:
         raise InputError("contains no metric", where=str(path), fix="Write each metric as a number.")
     return Run(str(names["method"]), str(names["dataset"]), seed_of(names["seed"]), scores, source=str(path))
@@ -287,9 +264,9 @@ def _score(result: Result, evaluation: Evaluation) -> Score:
     return Score(result.value, result.direction, result.target, result.bounds, stated, result.n, result.reason, levels)
 
 
-def _numbered(evaluations: Sequence[Any], **labels: Any) -> list[Run]:
+def _numbered(evaluations: Sequence[Any], unnamed: str | None = None, **labels: Any) -> list[Run]:
     """Evaluations as runs; those that do not state a seed are repetitions."""
-    runs = [run_of(evaluation, **labels) for evaluation in evaluations]
+    runs = [_run_of(evaluation, unnamed, **labels) for evaluation in evaluations]
     if "seed" in labels:
         return runs
     unstated = [each.run.seed is None for each in evaluations]
@@ -305,13 +282,13 @@ def _numbered(evaluations: Sequence[Any], **labels: Any) -> list[Run]:
 
 def _evaluated(scores: Any, labels: Mapping[str, Any]) -> list[Run] | None:
     """The evaluations of one method: one, a list of repetitions, or a mapping from seed, dataset or both; else None."""
-    if is_evaluation(scores):
+    if isinstance(scores, Evaluation):
         return _numbered([scores], **labels)
-    if _is_list(scores) and len(scores) and all(map(is_evaluation, scores)):
+    if _is_list(scores) and len(scores) and all(isinstance(part, Evaluation) for part in scores):
         return _numbered(list(scores), **labels)
     if not isinstance(scores, Mapping):
         return None
-    is_by_seed = all(map(is_evaluation, scores.values())) and (
+    is_by_seed = all(isinstance(part, Evaluation) for part in scores.values()) and (
         "dataset" in labels or all(isinstance(seed_of(name), int) for name in scores)
     )
     level = "seed" if is_by_seed else "dataset"
@@ -357,6 +334,6 @@ def _units_of(method: str, scores: Any, dataset: str = "") -> list[Unit]:
 
 
 def _is_list(part: Any) -> bool:
-    if isinstance(part, str | bytes | Mapping) or is_evaluation(part):
+    if isinstance(part, str | bytes | Mapping):
         return False
     return isinstance(part, Sequence) or (getattr(part, "ndim", None) == 1 and hasattr(part, "__len__"))

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.gate import GateOutcome
+from graphgauge.core.errors import InputError, OptionError, one_of, sentence
+from graphgauge.core.gate import GateOutcome, Verdict
 from graphgauge.core.number import Number, percent
 from graphgauge.stats import truth
 from graphgauge.stats.comparison import compare
-from graphgauge.stats.effects import units_needed
 from graphgauge.stats.panel import DIRECTIONS, Better, panel_of
 from graphgauge.stats.ranks import alpha_of
-from graphgauge.stats.reading import is_evaluation, read_side, run_of
+from graphgauge.stats.reading import read_side
 from graphgauge.stats.runs import Run, Runs, Seed, repetition
-from graphgauge.stats.text import decimals, fixed, listing, sentence, several_of, units
+from graphgauge.stats.text import decimals, fixed, listing, several_of, units
 
 OVER = ("auto", "items", "seeds", "intervals")
 # The names of the two sides in comparisons.
 NEW, BASELINE = "new", "baseline"
 _POWER = 0.8
-_GROUP = re.compile(r"(?P<key>[^\[\]]+)\[(?P<axis>[^=\]]+)=(?P<label>.*)\]")
+_WORDS: dict[str, tuple[Verdict, str]] = {
+    "excluded": ("passed", "{metric} is not worse by more than {margin:g}"),
+    "shown": ("failed", "{metric} is worse by more than {margin:g}"),
+    "undecided": ("undecided", "it is undecided whether {metric} is worse by more than {margin:g}"),
+}
 
 
 class Regression(Struct, frozen=True, kw_only=True):
@@ -67,12 +68,7 @@ class Regression(Struct, frozen=True, kw_only=True):
     @property
     def verdict(self) -> str:
         """What is known, in words."""
-        worse = f"worse by more than {self.margin:g}"
-        return {
-            "excluded": f"{self.metric} is not {worse}",
-            "shown": f"{self.metric} is {worse}",
-            "undecided": f"it is undecided whether {self.metric} is {worse}",
-        }[self.worse]
+        return _WORDS[self.worse][1].format(metric=self.metric, margin=self.margin)
 
     @property
     def evidence(self) -> str:
@@ -104,16 +100,13 @@ class Regression(Struct, frozen=True, kw_only=True):
     @property
     def outcome(self) -> GateOutcome:
         """As the outcome of a gate, for files and pages."""
-        verdict: Any = {"excluded": "passed", "shown": "failed", "undecided": "undecided"}[self.worse]
         text = f"{self.metric} not worse by more than {self.margin:g}"
         why = f"{self.verdict}: {self.evidence}"
-        return GateOutcome(gate=text, verdict=verdict, value=self.loss, limit=self.margin, why=why)
+        return GateOutcome(gate=text, verdict=_WORDS[self.worse][0], value=self.loss, limit=self.margin, why=why)
 
     def __str__(self) -> str:
-        word = {"excluded": "passed", "shown": "failed", "undecided": "undecided"}[self.worse]
-        return " ".join(
-            filter(None, (f"gate {word}: {self.verdict}: {self.evidence}.", self.advice, *map(sentence, self.notes)))
-        )
+        said = f"gate {_WORDS[self.worse][0]}: {self.verdict}: {self.evidence}."
+        return " ".join(filter(None, (said, self.advice, *map(sentence, self.notes))))
 
 
 def gate(
@@ -137,7 +130,7 @@ def gate(
     new, against
         The new model and its baseline: a result file, a folder of results, an evaluation, or a list of these.
     metric
-        The metric to compare on; a group, `mrr[relation=treats]`, is compared from intervals.
+        The metric to compare on.
     margin
         The loss that is tolerated.
     over
@@ -174,37 +167,24 @@ def gate(
         raise OptionError(f"confidence is {confidence:g}", fix="One-sided tests need one above 0.5.")
     if direction is not None:
         one_of("direction", direction, DIRECTIONS)
-    group = _GROUP.fullmatch(metric)
-    if group is not None and over not in ("auto", "intervals"):
-        raise OptionError(f"the group {metric} is compared from intervals", fix="Leave over out.")
     sides = (_side(new, NEW), _side(against, BASELINE))
     runs = _on_one_dataset(*sides)
     # Refuses different truths, mixed conventions and unknown metrics, whatever is compared.
-    panel = panel_of(runs, metric if group is None else group["key"], direction=direction, truths=truths)
+    panel = panel_of(runs, metric, direction=direction, truths=truths)
     is_single = [len(side) for side in sides] == [1, 1]
     if is_single and truths == "same":
         truth.refuse(truth.conflicts(panel.truths, across_seeds=True))
-    options: dict[str, Any] = {"metric": metric, "margin": margin, "confidence": confidence, "truths": truths}
-    if group is None and over in ("auto", "items") and is_single:
-        have = [run.items is not None and metric in run.items.values for run in runs]
-        if over == "items" or all(have):
-            return _tested(runs, "items", direction or panel.better, **options)
-    elif over == "items":
+    if over == "items" and not is_single:
         raise InputError("several runs of a side are compared over seeds", fix='Use over="seeds".')
-    if group is not None or over == "intervals" or (over == "auto" and is_single):
-        return _from_intervals(list(runs), panel.better, group, **options)
-    return _tested(runs, "seeds", direction or panel.better, **options)
+    if over == "auto":
+        has_items = is_single and all(run.items is not None and metric in run.items.values for run in runs)
+        over = "items" if has_items else "intervals" if is_single else "seeds"
+    asked = _Asked(metric, direction or panel.better, margin, confidence)
+    return _from_intervals(list(runs), asked) if over == "intervals" else _tested(runs, over, asked, truths)
 
 
 def _side(source: Any, name: str) -> list[Run]:
     """The runs of one side under its name; they have to be of one method."""
-    parts = list(source) if isinstance(source, list | tuple) else [source]
-    if all(map(is_evaluation, parts)):
-        runs = [run_of(part, method=name) for part in parts]
-        return [
-            run if part.run.seed is not None or len(runs) == 1 else replace(run, seed=repetition(name, i))
-            for i, (run, part) in enumerate(zip(runs, parts, strict=True), 1)
-        ]
     known = read_side(source, name)
     failed = [f"{run}: {run.failed}" for run in known if run.failed]
     if failed:
@@ -230,20 +210,29 @@ def _on_one_dataset(new: list[Run], old: list[Run]) -> Runs:
     raise InputError(f"the new side is on {sides[0]}, the baseline on {sides[1]}", fix="Compare the same datasets.")
 
 
-def _tested(
-    runs: Runs,
-    over: Literal["seeds", "items"],
-    better: Better,
-    *,
-    metric: str,
-    margin: float,
-    confidence: float,
-    truths: Any,
-) -> Regression:
+class _Asked(NamedTuple):
+    """What a test is asked: by which metric, in which direction, against which margin."""
+
+    metric: str
+    better: Better
+    margin: float
+    confidence: float
+
+    def answer(self, low: float, high: float, *, new: float, baseline: float, **facts: Any) -> Regression:
+        """The answer from the ends of the losses that are not rejected."""
+        loss = baseline - new if self.better == "higher" else new - baseline
+        worse: Any = "excluded" if high < self.margin else "shown" if low > self.margin else "undecided"
+        values: dict[str, Any] = {"new": new, "baseline": baseline, "loss": loss, "low": low, "high": high}
+        return Regression(**self._asdict(), **values, worse=worse, **facts)
+
+
+def _tested(runs: Runs, over: Literal["seeds", "items"], asked: _Asked, truths: Any) -> Regression:
     """By a comparison over seeds or items."""
     counts = [sum(r.method == side and r.dataset == d for r in runs) for side in (NEW, BASELINE) for d in runs.datasets]
-    these: Any = {"datasets": "these"} if over == "seeds" and len(runs.datasets) > 1 and min(counts) > 1 else {}
-    options: dict[str, Any] = {"direction": better, **these} if over == "seeds" else {}
+    options: dict[str, Any] = {"direction": asked.better} if over == "seeds" else {}
+    if over == "seeds" and len(runs.datasets) > 1 and min(counts) > 1:
+        options["datasets"] = "these"
+    metric, _, margin, confidence = asked
     found = compare(
         runs,
         metric=metric,
@@ -262,71 +251,36 @@ def _tested(
         low, high = sorted((sign * pair.wide.low, sign * pair.wide.high))
     else:  # without an interval nothing is known about other runs, unless all pairs differ alike
         low = high = sign * pair.difference if pair.error == 0 else math.nan
-    needed = None
-    if pair.error > 0:
-        strata = design.number if design.datasets == "these" else 1
-        std = pair.error * math.sqrt(design.count * strata / (1 if design.paired else 2))
-        needed = units_needed(margin, std, paired=design.paired, power=_POWER, confidence=1 - 2 * alpha_of(confidence))
-    return _judged(
-        metric=metric,
-        better=found.better,
-        margin=margin,
-        confidence=confidence,
+    return asked._replace(better=found.better).answer(
+        low,
+        high,
         new=found[NEW].mean,
         baseline=found[BASELINE].mean,
-        low=low,
-        high=high,
         unit="cluster" if design.clusters else design.unit,
         n=design.count,
         paired=design.paired,
         test=pair.test,
-        needed=needed,
+        needed=design.units_for(margin, pair.error, _POWER, 1 - 2 * alpha_of(confidence)),
         dataset=listing([name for name in runs.datasets if name]),
         notes=found.notes,
     )
 
 
-def _from_intervals(
-    runs: list[Run],
-    better: Better,
-    group: re.Match[str] | None,
-    *,
-    metric: str,
-    margin: float,
-    confidence: float,
-    truths: Any,
-) -> Regression:
+def _from_intervals(runs: list[Run], asked: _Asked) -> Regression:
     """From the intervals of both: the loss is between their extremes."""
     if len(runs) != 2 or any(run.evaluation is None for run in runs):
         raise InputError("only single result files are compared from intervals", fix='Use over="seeds".')
-    (new, *of_new), (old, *of_old) = (_value_of(run.evaluation, metric, group) for run in runs)
-    both = zip(of_new, of_old, strict=True)
-    (low_new, low_old), (high_new, high_old) = both
-    low, high = (
-        (low_old - high_new, high_old - low_new) if better == "higher" else (low_new - high_old, high_new - low_old)
+    new, old = (run.evaluation[asked.metric] for run in runs if run.evaluation is not None)
+    better, worse = (new, old) if asked.better == "lower" else (old, new)
+    (lowest, highest), (low, high) = (each.interval or (math.nan, math.nan) for each in (better, worse))
+    return asked.answer(
+        lowest - high,
+        highest - low,
+        new=new.value,
+        baseline=old.value,
+        unit="interval",
+        n=2,
+        paired=False,
+        test="two intervals",
+        dataset=runs[0].dataset,
     )
-    parts: dict[str, Any] = {"metric": metric, "better": better, "margin": margin, "confidence": confidence}
-    parts |= {"new": new, "baseline": old, "low": low, "high": high, "unit": "interval", "n": 2, "paired": False}
-    return _judged(**parts, test="two intervals", dataset=runs[0].dataset)
-
-
-def _value_of(evaluation: Any, metric: str, group: re.Match[str] | None) -> tuple[float, float, float]:
-    """A value with its interval, of a result or of one of its groups."""
-    if group is None:
-        result = evaluation[metric]
-        low, high = result.interval or (math.nan, math.nan)
-        return result.value, low, high
-    grid, key = evaluation.by(group["axis"]), group["key"]
-    labels = [str(label) for label in grid[group["axis"]].tolist()]
-    row = labels.index(one_of(group["axis"], group["label"], labels))
-    columns: Iterable[str] = (key, f"{key}.low", f"{key}.high")
-    value, low, high = (float(grid[name][row]) if name in grid else math.nan for name in columns)
-    return value, low, high
-
-
-def _judged(**parts: Any) -> Regression:
-    sign = 1 if parts["better"] == "higher" else -1
-    worse = (
-        "excluded" if parts["high"] < parts["margin"] else "shown" if parts["low"] > parts["margin"] else "undecided"
-    )
-    return Regression(**parts, loss=sign * (parts["baseline"] - parts["new"]), worse=worse)  # type: ignore[arg-type]

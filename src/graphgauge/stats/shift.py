@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 
 from graphgauge import _core
 from graphgauge.core.types import Floats, Ints
-from graphgauge.stats.errors import is_rounding, standard_error
+from graphgauge.stats.errors import cosine_error, is_rounding, standard_error
 from graphgauge.stats.ranks import rank_sum, rank_sum_shift, signed_rank, signed_rank_shift
-from graphgauge.stats.serial import cosine_error
 
 # Up to so many units all sign flips are counted, up to so many clusters this many fixed ones are.
 ENUMERATED, MOST_FLIPPED, DRAWS = 15, 2_000, 9_999
@@ -48,8 +47,10 @@ class Sample(NamedTuple):
     n: int
 
     @classmethod
-    def from_scores(cls, scores: Floats) -> Sample:
-        """Those of scores; the variance is NaN of a single one."""
+    def from_scores(cls, scores: Floats | Sample) -> Sample:
+        """Those of scores; the variance is NaN of a single one. A sample stays as it is."""
+        if isinstance(scores, Sample):
+            return scores
         return cls(float(scores.mean()), float(scores.var(ddof=1)) if len(scores) > 1 else math.nan, len(scores))
 
 
@@ -117,7 +118,7 @@ def of_strata(differences: Sequence[Floats], alpha: float) -> Shift:
 
 
 def of_steps(differences: Floats, alpha: float) -> Shift:
-    """The mean of differences in the order of time: Diebold and Mariano's test with a cosine-t error (`serial`)."""
+    """The mean of differences in the order of time: Diebold and Mariano's test with a cosine-t error (`errors`)."""
     estimate, n = float(differences.mean()), len(differences)
     error, df = cosine_error((differences - estimate) / n)
     return _by_t(estimate, float(error), float(df), alpha, 0.0, "cosine-t")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from graphgauge.core.errors import GraphgaugeError, InputError, OptionError, UnknownNameError, one_of
+from graphgauge.core.errors import GraphgaugeError, InputError, OptionError, UnknownNameError, one_of, sentence
 from graphgauge.core.family import family, family_names
 from graphgauge.core.grid import Grid
 from graphgauge.core.number import percent, plural
@@ -21,8 +22,8 @@ from graphgauge.stats.intervals import of_runs, t_interval
 from graphgauge.stats.panel import MISSING, Better, Missing, Panel, panel_of
 from graphgauge.stats.reading import read_runs
 from graphgauge.stats.runs import Runs
-from graphgauge.stats.shown import FORMS, Shown
-from graphgauge.stats.text import decimals, ends, fixed, listing, plus_minus, sentence, together
+from graphgauge.stats.text import decimals, ends, fixed, listing, plus_minus, together
+from graphgauge.stats.view import FORMS, Shown
 
 MARKS = ("best", "tests", "none")
 _MOST_DIGITS, _MOST_NOTES = 15, 3
@@ -35,14 +36,14 @@ class Summary:
     metric: str
     method: str
     dataset: str
-    mean: float
-    std: float
-    min: float
-    max: float
+    mean: float = math.nan
+    std: float = math.nan
+    min: float = math.nan
+    max: float = math.nan
     n: int
     planned: int
-    ci_lower: float
-    ci_upper: float
+    ci_lower: float = math.nan
+    ci_upper: float = math.nan
     reason: str | None = None
 
 
@@ -171,7 +172,7 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
         ranked = [row for row in rows if row.method not in panel.invalid]
         if marks == "none" or len(rows) < 2 or not ranked or panel.direction in (None, "none") or panel.different:
             return {}, None
-        badness = {row.method: self._badness(panel, row.mean) for row in ranked}
+        badness = {row.method: float(panel.badness(row.mean)) for row in ranked}
         best = [method for method, value in badness.items() if value == min(badness.values())]
         if len(best) == len(rows):
             return {}, None
@@ -192,12 +193,6 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
         }
         signs = dict.fromkeys(close - {found.best}, "close")
         return signs | {found.best: "best"}, None
-
-    @staticmethod
-    def _badness(panel: Panel, mean: float) -> float:
-        if panel.direction == "target" and panel.target is not None:
-            return abs(mean - panel.target)
-        return -mean if panel.direction == "higher" else mean
 
     @property
     def _caption(self) -> str:
@@ -295,9 +290,6 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
         counts = (len(self.panels), "metric"), (len(self.methods), "method"), (len(self.datasets), "dataset")
         return f"<Aggregate: {', '.join(plural(count, name) for count, name in counts)}>"
 
-    def _ipython_key_completions_(self) -> list[Any]:
-        return list(self)
-
 
 def aggregate(
     runs: Any,
@@ -386,35 +378,20 @@ def _chosen(runs: Runs, metrics: Iterable[str] | str | None) -> list[str]:
 
 def _summary(panel: Panel, method: str, dataset: str, confidence: float, missing: str) -> Summary:
     own = list(panel.scores[dataset].get(method, {}).values())
-    nan = math.nan
-    empty = Summary(
-        metric=panel.metric,
-        method=method,
-        dataset=dataset,
-        **dict.fromkeys(("mean", "std", "min", "max", "ci_lower", "ci_upper"), nan),  # type: ignore[arg-type]
-        n=0,
-        planned=len(own),
-    )
+    summary = partial(Summary, metric=panel.metric, method=method, dataset=dataset)
     if len(own) == 1 and own[0].runs > 1:
-        (score,) = own
-        low, high = t_interval(score.value, score.std / math.sqrt(score.runs), score.runs - 1, confidence)
-        return replace(
-            empty,
-            mean=score.value,
-            std=score.std,
-            n=score.runs,
-            planned=score.runs,
-            ci_lower=float(low),
-            ci_upper=float(high),
-        )
+        mean, std, runs = own[0].value, own[0].std, own[0].runs
+        low, high = t_interval(mean, std / math.sqrt(runs), runs - 1, confidence)
+        return summary(mean=mean, std=std, n=runs, planned=runs, ci_lower=float(low), ci_upper=float(high))
     scores = np.array([score.value for score in own])
     used = np.sort(scores[~np.isnan(scores)])  # the last bit of a sum depends on the order of its terms
+    empty = summary(n=len(used), planned=len(own))
     if not len(used) or (len(used) < len(scores) and missing == "raise"):
         gaps = [f"seed {gap.seed} ({gap.why})" for gap in panel.gaps if (gap.method, gap.dataset) == (method, dataset)]
-        return replace(empty, n=len(used), reason=f"no value for {listing(gaps)}" if gaps else "no runs")
+        return replace(empty, reason=f"no value for {listing(gaps)}" if gaps else "no runs")
     std, interval = sample_std(used), of_runs(used, confidence, bounds=panel.bounds)
     with np.errstate(invalid="ignore"):  # the mean of both infinities
-        found = replace(empty, mean=float(used.mean()), std=std, min=float(used[0]), max=float(used[-1]), n=len(used))
+        found = replace(empty, mean=float(used.mean()), std=std, min=float(used[0]), max=float(used[-1]))
     if interval is None:
         why = "one run has no spread" if len(used) == 1 else "all runs are equal" if std == 0 else "a value is infinite"
         return replace(found, reason=why)

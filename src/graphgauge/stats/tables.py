@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.extras import need
@@ -24,24 +25,51 @@ _PRINTED = re.compile(r"\s*(?P<mean>[^\s±]+)\s*(?:±|\+/?-)\s*(?P<std>[^\s±]+)
 _ONE_NAME = 'Give every column one name of its own; in pandas, take one metric: frame["mrr"].reset_index().'
 
 
+class Row(NamedTuple):
+    """The cells of a row by column, and its place in a file or frame."""
+
+    cells: Mapping[str, Any]
+    place: str
+    where: str
+
+    def number(self, name: str) -> float:
+        """The number in the cell of this column."""
+        return self.read(name, self.cells[name])
+
+    def read(self, name: str, cell: Any) -> float:
+        """The number that a cell holds, which is called so in an error."""
+        try:
+            return read_number(cell)
+        except ValueError as error:
+            raise InputError(f"{name}: {error}", where=self.where) from None
+
+
 @dataclass(frozen=True)
 class Table:
-    """The cells of a table: the names of its columns, and its rows with the place of each in the file."""
+    """The names of the columns of a table, and its rows."""
 
     names: list[str]
-    rows: list[list[Any]]
-    places: list[str]
+    rows: list[Row]
     where: str
+
+    @classmethod
+    def from_cells(
+        cls, names: Iterable[Any], cells: Iterable[Any], where: str, unit: str = "row", numbers: Iterable[int] = ()
+    ) -> Table:
+        """Rows of cells in the order of the names, counted from 1 unless they have `numbers` of this unit."""
+        heads = [str(name).strip() for name in names]
+        placed = ((row, f"{unit} {number}") for row, number in zip(cells, numbers or itertools.count(1), strict=False))
+        rows = [Row(dict(zip(heads, row, strict=True)), place, f"{where}, {place}") for row, place in placed]
+        return cls(heads, rows, where)
 
     @classmethod
     def from_records(cls, records: Sequence[Mapping[Any, Any]], where: str, unit: str = "row") -> Table:
         """Dictionaries as a table; a cell that one of them lacks is None."""
         names = list(dict.fromkeys(name for record in records for name in record))
-        rows = [[record.get(name) for name in names] for record in records]
-        return cls([str(name).strip() for name in names], rows, [f"{unit} {i}" for i in range(1, len(rows) + 1)], where)
+        return cls.from_cells(names, ([record.get(name) for name in names] for record in records), where, unit)
 
     @classmethod
-    def from_frame(cls, frame: Any) -> Table:
+    def from_frame(cls, frame: Any, where: str = "frame") -> Table:
         """A data frame of pandas, whose index is columns too, of polars, or an Arrow table."""
         if hasattr(frame, "reset_index"):
             if getattr(frame.columns, "nlevels", 1) > 1:
@@ -53,14 +81,13 @@ class Table:
         columns = [
             frame[name].to_pylist() if hasattr(frame[name], "to_pylist") else list(frame[name]) for name in names
         ]
-        return cls.from_records([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)], "frame")
+        return cls.from_cells(names, zip(*columns, strict=True), where)
 
     @classmethod
     def from_file(cls, path: Path) -> Table:
         """A .csv or .parquet file."""
         if path.suffix.lower() == ".parquet":
-            table = need("pyarrow.parquet", "reading .parquet").read_table(path)
-            return replace(cls.from_frame(table), where=str(path))
+            return cls.from_frame(need("pyarrow.parquet", "reading .parquet").read_table(path), str(path))
         try:
             with path.open(encoding="utf-8-sig", newline="") as stream:
                 reader = csv.reader(stream, strict=True)
@@ -72,12 +99,12 @@ class Table:
             if len(cells) != len(names):
                 what = f"line {line} has {len(cells)} cells, the first line {len(names)}"
                 raise InputError(what, where=str(path), fix="Separate cells by commas, and quote those that have one.")
-        return cls(names, [cells for _, cells in lines[1:]], [f"line {line}" for line, _ in lines[1:]], str(path))
+        numbers = [line for line, _ in lines[1:]]
+        return cls.from_cells(names, (cells for _, cells in lines[1:]), str(path), "line", numbers)
 
     def column(self, name: str) -> list[Any]:
         """The cells of a column."""
-        place = self.names.index(name)
-        return [row[place] for row in self.rows]
+        return [row.cells[name] for row in self.rows]
 
 
 @dataclass(frozen=True)
@@ -115,8 +142,8 @@ def runs_of_table(table: Table, declared: Mapping[str, str]) -> list[Run]:
     """The runs in the rows of a table."""
     roles = _roles(table, declared)
     metrics = _metric_columns(table, roles)
-    rows = _long(table, roles) if "metric" in roles else _wide(table, roles, metrics)
-    return runs_of_units(list(rows), table.where)
+    units = _long(table, roles) if "metric" in roles else [_wide(row, roles, metrics) for row in table.rows]
+    return runs_of_units(units, table.where)
 
 
 def runs_of_units(units: Sequence[Unit], where: str) -> list[Run]:
@@ -176,7 +203,7 @@ def _roles(table: Table, declared: Mapping[str, str]) -> dict[str, str]:
     if not table.rows:
         raise InputError("has no rows", where=table.where)
     _refuse_twice(table.names, table.where)
-    first = table.rows[0]
+    first = list(table.rows[0].cells.values())
     if len(first) > 1 and first[0] in LABELS and all(map(is_empty, first[1:])):
         raise InputError("has two rows of names", where=table.where, fix=_ONE_NAME)
     if "" in table.names:
@@ -228,93 +255,66 @@ def _suggestion(table: Table, numeric: Sequence[str]) -> str:
     whole = [
         name for name in numeric if all(str(cell).strip().removesuffix(".0").isdigit() for cell in table.column(name))
     ]
-    for labels in ([], *([name] for name in whole), *([a, b] for a in whole for b in whole if a != b)):
-        names = [*roles.values(), *labels]
-        if len(labels) == 2 and "dataset" in roles:
-            continue
-        if len(set(zip(*(map(str, table.column(name)) for name in names), strict=True))) == len(table.rows):
-            free = ["seed"] if len(labels) == 1 else ["dataset", "seed"]
-            roles |= dict(zip(free, labels, strict=False))
+    most = 1 if "dataset" in roles else 2
+    for labels in itertools.chain.from_iterable(itertools.permutations(whole, count) for count in range(most + 1)):
+        columns = [*roles.values(), *labels]
+        if len({tuple(str(row.cells[name]) for name in columns) for row in table.rows}) == len(table.rows):
+            roles |= dict(zip(("dataset", "seed")[2 - len(labels) :], labels, strict=True))
             break
     written = ", ".join(f'"{role}": "{name}"' for role, name in roles.items())
     return f"Name the columns by role: columns={{{written}}}."
 
 
-def _wide(table: Table, roles: Mapping[str, str], metrics: Sequence[str]) -> Iterator[Unit]:
-    """A unit per row, with the scores of all metrics; or with one value, or a printed mean, without a name."""
-    for row in range(len(table.rows)):
-        if "mean" in roles:
-            name = roles["mean"] if roles["mean"] not in ("mean", "Mean") else UNNAMED
-            scores = {name: _printed(table, roles, row, name)}
-        elif "value" in roles:
-            name = roles["value"]
-            scores = {name: score_of(name, _number(table, row, name))}
-        else:
-            scores = {name: score_of(name, _number(table, row, name)) for name in metrics}
-        yield _unit(table, roles, row, scores)
+def _wide(row: Row, roles: Mapping[str, str], metrics: Sequence[str]) -> Unit:
+    """The scores of all metrics; or one value, or a printed mean, without a name."""
+    if "mean" in roles:
+        name = roles["mean"] if roles["mean"] not in ("mean", "Mean") else UNNAMED
+        return _unit(row, roles, {name: _printed(row, roles, name)})
+    names = [roles["value"]] if "value" in roles else metrics
+    return _unit(row, roles, {name: score_of(name, row.number(name)) for name in names})
 
 
-def _long(table: Table, roles: Mapping[str, str]) -> Iterator[Unit]:
+def _long(table: Table, roles: Mapping[str, str]) -> list[Unit]:
     """Rows of one metric each, joined by their labels; a metric that comes again starts the next repetition."""
     units: dict[tuple[Any, ...], Unit] = {}
     taken: Counter[tuple[Any, ...]] = Counter()
-    for row in range(len(table.rows)):
-        key = str(table.rows[row][table.names.index(roles["metric"])]).strip()
-        score = (
-            _printed(table, roles, row, key) if "mean" in roles else score_of(key, _number(table, row, roles["value"]))
-        )
-        unit = _unit(table, roles, row, {key: score})
+    for row in table.rows:
+        key = str(row.cells[roles["metric"]]).strip()
+        score = _printed(row, roles, key) if "mean" in roles else score_of(key, row.number(roles["value"]))
+        unit = _unit(row, roles, {key: score})
         labels = (unit.method, unit.dataset, unit.seed)
         again = taken[*labels, key]
         taken[*labels, key] += 1
         if again and unit.seed is not None:
             said = ", ".join(str(part) for part in labels if part != "")
-            raise InputError(f"{key} occurs twice for {said}", where=f"{table.where}, {unit.place}")
+            raise InputError(f"{key} occurs twice for {said}", where=row.where)
         old = units.setdefault((*labels, again), unit)
         units[*labels, again] = replace(old, scores={**old.scores, **unit.scores})
-    yield from units.values()
+    return list(units.values())
 
 
-def _unit(table: Table, roles: Mapping[str, str], row: int, scores: Mapping[str, Score]) -> Unit:
-    cells = {role: table.rows[row][table.names.index(roles[role])] for role in LABELS if role in roles}
-    place = table.places[row]
+def _unit(row: Row, roles: Mapping[str, str], scores: Mapping[str, Score]) -> Unit:
+    cells = {role: row.cells[roles[role]] for role in LABELS if role in roles}
     if "seed" in cells and is_empty(cells["seed"]):
         fix = "Fill the column in, or drop it: rows without seeds are repetitions."
-        raise InputError("has no seed", where=f"{table.where}, {place}", fix=fix)
+        raise InputError("has no seed", where=row.where, fix=fix)
     seed = seed_of(cells["seed"]) if "seed" in cells else None
-    return Unit(_label(cells.get("method")), _label(cells.get("dataset")), seed, scores, place)
+    return Unit(_label(cells.get("method")), _label(cells.get("dataset")), seed, scores, row.place)
 
 
-def _printed(table: Table, roles: Mapping[str, str], row: int, metric: str) -> Score:
+def _printed(row: Row, roles: Mapping[str, str], metric: str) -> Score:
     """A mean with its standard deviation and number of runs; `0.92 ± 0.03` has both in one cell."""
-    cell = table.rows[row][table.names.index(roles["mean"])]
+    cell = row.cells[roles["mean"]]
     match = _PRINTED.fullmatch(cell) if isinstance(cell, str) and "std" not in roles else None
-    mean = _number(table, row, roles["mean"]) if match is None else _cell(table, row, metric, match["mean"])
-    std = (
-        _cell(table, row, metric, match["std"])
-        if match
-        else _number(table, row, roles["std"])
-        if "std" in roles
-        else math.nan
-    )
-    count = _number(table, row, roles["n"])
+    if match is not None:
+        mean, std = (row.read(metric, match[part]) for part in ("mean", "std"))
+    else:
+        mean, std = row.number(roles["mean"]), row.number(roles["std"]) if "std" in roles else math.nan
+    count = row.number(roles["n"])
     if not (std >= 0 or math.isnan(std)) or not (count >= 1 and count.is_integer()):
         what = f"a mean of {count:g} runs with standard deviation {std:g}"
-        raise InputError(
-            what, where=f"{table.where}, {table.places[row]}", fix="Write std of at least 0, and n of at least 1."
-        )
+        raise InputError(what, where=row.where, fix="Write std of at least 0, and n of at least 1.")
     return score_of(metric, mean, std, int(count))
-
-
-def _number(table: Table, row: int, name: str) -> float:
-    return _cell(table, row, name, table.rows[row][table.names.index(name)])
-
-
-def _cell(table: Table, row: int, name: str, cell: Any) -> float:
-    try:
-        return read_number(cell)
-    except ValueError as error:
-        raise InputError(f"{name}: {error}", where=f"{table.where}, {table.places[row]}") from None
 
 
 def _is_number(cell: Any) -> bool:

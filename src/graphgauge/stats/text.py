@@ -54,11 +54,6 @@ def p_digits(p: float) -> str:
     return "–" if math.isnan(p) else "<0.0001" if p < 1e-4 else f"{p:.4f}".rstrip("0").rstrip(".")
 
 
-def sentence(text: str) -> str:
-    """With a full stop, unless it has an end."""
-    return text if text.endswith((".", "?", "!")) else f"{text}."
-
-
 def units(count: int, unit: str) -> str:
     """`1 query`, `300 queries`."""
     return plural(count, unit, several_of(unit))

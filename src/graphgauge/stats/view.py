@@ -1,27 +1,63 @@
-"""A comparison in words and tables: what it concludes, and how it is shown."""
+"""Tables over runs as they are shown and written, and a comparison in words."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphgauge.core.errors import one_of
+from graphgauge.core.disk import write_text
+from graphgauge.core.errors import OptionError, one_of, sentence
+from graphgauge.core.files import refuse_result
 from graphgauge.core.grid import Grid
 from graphgauge.core.markup import html_text, latex_text, plain_text
 from graphgauge.core.number import percent
 from graphgauge.core.result import ARROWS, Interval
 from graphgauge.stats.effects import seeds_needed
+from graphgauge.stats.errors import FEWEST_STEPS
 from graphgauge.stats.ranks import effect_word
-from graphgauge.stats.serial import FEWEST_STEPS
-from graphgauge.stats.shown import FORMS
-from graphgauge.stats.text import decimals, ends, fixed, p_digits, p_text, plus_minus, sentence, together
+from graphgauge.stats.text import decimals, ends, fixed, p_digits, p_text, plus_minus, together
 
 if TYPE_CHECKING:
     from graphgauge.stats.outcome import Comparison, Pair, Standing
 
+FORMS = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".html": "html", ".txt": "table"}
 # Notes that a terminal shows beside the warnings and errors, all of which it shows; and pairs, of which files have all.
 _MOST_NOTES, _MOST_PAIRS = 3, 15
+
+
+class Shown:
+    """A table that `render` makes a text of, in one of `FORMS`."""
+
+    def render(self, form: str = "table", **style: Any) -> str:
+        raise NotImplementedError
+
+    def to_latex(self, **style: Any) -> str:
+        """For booktabs, with this `style`; the notes are comments."""
+        return self.render("latex", **style)
+
+    def to_markdown(self, **style: Any) -> str:
+        """In Markdown, with this `style`."""
+        return self.render("markdown", **style)
+
+    def save(self, path: str | Path, **style: Any) -> Path:
+        """Write a .json, .csv, .md, .tex, .html or .txt file, as the ending of `path` says, with this `style`."""
+        target = Path(path)
+        form = FORMS.get(target.suffix.lower()) if target.suffix else "table"
+        if form is None:
+            fix = f"Use {', '.join(FORMS)}; plot() draws figures."
+            raise OptionError(f"{target.name!r:.60} has no known ending", fix=fix)
+        refuse_result(target)
+        write_text(target, self.render(form, **({} if form in ("csv", "json") else style)))
+        return target
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def _repr_html_(self) -> str:
+        return self.render("html")
+
 
 # ---- sentences
 

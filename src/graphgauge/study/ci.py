@@ -7,9 +7,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 from graphgauge.core.gate import GateOutcome
-from graphgauge.core.markup import markdown_text
+from graphgauge.core.markup import clean, markdown_text
 from graphgauge.core.number import plural
-from graphgauge.core.scrub import clean
 
 _LONGEST = 2000
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from graphgauge.audit import over_runs
 from graphgauge.core.content import GatesFile, ResultFile
 from graphgauge.core.disk import write_text
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, sentence
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.files import opened
 from graphgauge.core.finding import Finding
@@ -22,7 +22,6 @@ from graphgauge.stats.outcome import Comparison
 from graphgauge.stats.reading import read_runs
 from graphgauge.stats.regression import Regression
 from graphgauge.stats.regression import gate as test
-from graphgauge.stats.text import sentence
 from graphgauge.study.model import (
     GATES,
     SUMMARY,
