@@ -30,20 +30,9 @@ class Section(click.Option):
 
 
 class Command(click.Command):
-    """A command with `declared` options, which its callback takes typed and within their bounds.
-
-    An option given twice is refused, unless it is a list: click would use the last.
-    """
+    """A command with `declared` options, which its callback takes typed and within their bounds."""
 
     declared = Door("", "", "", (), common=())
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        words = [text.partition("=")[0] for text in args[: args.index("--") if "--" in args else None]]
-        for option in self.params:
-            once = isinstance(option, click.Option) and not option.multiple
-            if once and sum(words.count(flag) for flag in option.opts) > 1:
-                raise click.UsageError(f"{max(option.opts, key=len)} is given more than once.", ctx)
-        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

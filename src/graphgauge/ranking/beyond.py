@@ -17,7 +17,7 @@ from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.ranking import errors
-from graphgauge.ranking.cells import distinct, runs_of
+from graphgauge.ranking.counting import distinct, runs_of
 from graphgauge.ranking.samples import Sample
 
 _FIT = "The catalogue's arrays have one row per item, and items are numbered from 0."

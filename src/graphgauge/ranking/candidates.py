@@ -12,7 +12,7 @@ from graphgauge import _core
 from graphgauge.core.arrays import Floats, Ints, Mask, sorted_unique
 from graphgauge.core.random import Random
 from graphgauge.core.threads import default_threads
-from graphgauge.ranking.cells import runs_of
+from graphgauge.ranking.counting import runs_of
 from graphgauge.ranking.sets import Edges, Sets, dense, pair_codes
 
 if TYPE_CHECKING:

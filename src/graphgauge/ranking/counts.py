@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.ranking.cells import distinct, numbered
+from graphgauge.ranking.counting import distinct, numbered
 
 # Columns that the table of a breakdown has itself.
 _COLUMNS = {"": "would have no name", "n": "counts the queries of each group"}

@@ -20,10 +20,9 @@ from graphgauge.core.arrays import as_numeric, is_cuda, is_tensor, on_device, re
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.ranking.cells import runs_of
-from graphgauge.ranking.counting import row_counts
+from graphgauge.ranking.counting import row_counts, runs_of
 from graphgauge.ranking.counts import Counts, Met
-from graphgauge.ranking.flat import count_lists
+from graphgauge.ranking.lists import count_lists
 from graphgauge.ranking.scores import forget
 from graphgauge.ranking.sets import Sets
 

@@ -31,7 +31,7 @@ from graphgauge.core.arrays import (
     sorted_unique,
 )
 from graphgauge.core.errors import InputError
-from graphgauge.ranking.cells import distinct
+from graphgauge.ranking.counting import distinct
 
 # The query and the entity of each pair.
 Pairs = tuple[Ints, Ints]

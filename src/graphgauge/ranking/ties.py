@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.ranking.cells import distinct
+from graphgauge.ranking.counting import distinct
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]

@@ -21,12 +21,12 @@ from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.registry import find
 from graphgauge.core.result import Interval, Result
-from graphgauge.ranking.assist import Assist
-from graphgauge.ranking.cells import numbered
+from graphgauge.ranking.counting import numbered
 from graphgauge.ranking.counts import Labels
 from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.queries import CountedQueries, Queries
 from graphgauge.ranking.reading import Followed, Reading
+from graphgauge.ranking.sequence import Assist
 from graphgauge.ranking.ties import TIES
 
 _DIFFERENCE = "_difference"
