@@ -18,11 +18,10 @@ from graphgauge.ranking.beyond import Catalog, Recommended
 from graphgauge.ranking.counts import Counts, Labels, Met
 from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.queries import Queries, Rows
-from graphgauge.ranking.scorers import FunctionOf, Matrix, Scorer, Task, Tasks
+from graphgauge.ranking.scorers import SCORES, Embeddings, FunctionOf, Matrix, Scorer, Task, Tasks
+from graphgauge.ranking.scores import MINUS_INF
 from graphgauge.ranking.sets import Edges, Numbering, Sets, TripleNames, dense, is_one_each, triples_of
 
-# What a score of −inf of a model means: a low score like any other, or an entity that is no candidate.
-MINUS_INF = ("rank", "exclude")
 # Scores that are computed at once, which later blocks reuse the memory of; but no fewer queries than these.
 _AT_ONCE, _FEWEST = 1 << 22, 64
 
@@ -53,8 +52,8 @@ def from_embeddings(
     Parameters
     ----------
     queries, entities
-        Embeddings (q, d) and (m, d). With a scoring function, any
-        arrays or tensors, or tuples of them, with one row per query and per entity.
+        Embeddings (q, d) and (m, d). With a scoring function, any arrays or tensors with one row per query and per
+        entity.
     targets
         The number of the right entity of each query (q,); or sets, for metrics of whole lists.
     scores
@@ -88,42 +87,39 @@ def from_embeddings(
     >>> ranking.evaluate(queries)["mrr"].value
     0.5
     """
-    scorer = scorer_of(queries, entities, scores, score)
+    scorer = _scorer(queries, entities, scores, score)
     labels = Labels.given(scorer.queries, ids=ids, groups=groups, cluster=cluster, weights=weights)
-    of = numbering(scorer, labels, names)
+    of = _numbering(scorer, labels, names)
     right = Sets.read(targets, of, "targets")
     allowed = None if candidates is None else Sets.read(candidates, of, "candidates")
-    outside = np.zeros(0) if allowed is None else ~allowed.contain(right.rows, right.values)
-    if outside.any():
-        first = int(np.argmax(outside))
-        what = f"{right.values[first]} of query {right.rows[first]} is not among its candidates"
-        raise InputError(what, where="targets", fix="Add it to candidates=.")
+    if allowed is not None:
+        outside = ~allowed.contain(right.rows, right.values)
+        what = "{entity} of query {row} is not among its candidates"
+        right.refuse(outside, "targets", what, "Add it to candidates=.")
     left_out = Sets.read(known, of, "known").without(right)
     task = Task(right, left_out, allowed, lists=not is_one_each(targets))
     return EntityQueries(scorer, task, labels, minus_inf, Catalog.of(catalog, scorer.entities))
 
 
-def numbering(scorer: Scorer, labels: Labels, names: Any, query: str = "query", entity: str = "entity") -> Numbering:
+def _numbering(scorer: Scorer, labels: Labels, names: Any, *called: str) -> Numbering:
     """What sets of a scorer's queries and entities are about; these are called so in errors."""
     every = None if names is None else as_labels(names, "names")
     if every is not None:
         require_shape(every, (scorer.entities,), "names", "One name per entity, in their order.")
-    return Numbering(scorer.queries, scorer.entities, labels.ids, every, query, entity)
+    return Numbering(scorer.queries, scorer.entities, labels.ids, every, *called)
 
 
-def scorer_of(queries: Any, entities: Any, scores: Any, score: str | Callable[[Any, Any], Any]) -> Scorer:
+def _scorer(queries: Any, entities: Any, scores: Any, score: str | Callable[[Any, Any], Any]) -> Scorer:
     """What scores the queries against all entities."""
+    if isinstance(score, str):
+        one_of("score", score, SCORES)
     if scores is not None:
         if queries is not None or entities is not None or score != "dot":
             raise OptionError("scores exclude queries, entities and score", fix="Pass a matrix, or embeddings.")
         return Matrix(scores)
     if queries is None or entities is None:
         raise OptionError("nothing to rank", fix="Pass embeddings as queries and entities, or scores=matrix.")
-    if callable(score):
-        return FunctionOf(queries, entities, score)
-    from graphgauge.ranking.scorers import Embeddings
-
-    return Embeddings(queries, entities, score)
+    return FunctionOf(queries, entities, score) if callable(score) else Embeddings(queries, entities, score)
 
 
 class EntityQueries(Queries):
@@ -223,15 +219,14 @@ def recommend(
     >>> ev["recall@1"].value
     0.5
     """
-    if isinstance(score, str):
-        one_of("score", score, ("dot", "l1", "l2"))
-    if items is None and score != "dot":
+    if items is None and (callable(score) or score in ("l1", "l2")):
         raise OptionError("score needs items", fix="Pass embeddings of users and of items.")
-    scorer = Matrix(scores) if items is None else scorer_of(scores, items, None, score)
+    scorer = _scorer(None, None, scores, score) if items is None else _scorer(scores, items, None, score)
     labels = Labels.given(scorer.queries, ids=ids, groups=groups, cluster=cluster, weights=weights)
-    of = numbering(scorer, labels, names, "user", "item")
+    of = _numbering(scorer, labels, names, "user", "item")
     right, left_out = Sets.read(test, of, "test"), Sets.read(known, of, "known")
-    right.refuse_common(left_out, "test", "item {entity} of user {row} is known, too", "Leave it out of one of them.")
+    known_too = left_out.contain(right.rows, right.values)
+    right.refuse(known_too, "test", "item {entity} of user {row} is known, too", "Leave it out of one of them.")
     task = Task(right, left_out, lists=True)
     queries = EntityQueries(scorer, task, labels, minus_inf, Catalog.of(catalog, scorer.entities))
     return evaluate(queries, k=k, ties=ties, metrics=metrics, confidence=confidence)
@@ -419,23 +414,20 @@ def _of_embeddings(
     model: tuple[Any, ...], score: str | None, rows: Ints, entities: int | None
 ) -> tuple[int, Callable[[str], Scorer]]:
     """DistMult and TransE: a query is an embedding too, and is compared with those of all entities."""
-    from graphgauge.ranking.scorers import Embeddings
-
     if len(model) != 2:
         raise OptionError(f"expected embeddings of entities and relations, found {len(model)} parts", fix=_MODEL)
-    if score not in TRIPLE_SCORES:
-        what = "score not given" if score is None else f"score is {score!r:.60}"
-        raise OptionError(what, fix=f"Embeddings are scored by {', '.join(TRIPLE_SCORES)}.")
+    if score is None:
+        raise OptionError("score not given", fix=f"Embeddings are scored by {', '.join(TRIPLE_SCORES)}.")
+    one_of("score", score, TRIPLE_SCORES)
     vectors, shifts = as_numeric(model[0], "entities"), as_numeric(model[1], "relations")
     require_shape(vectors, (None, None), "entities", "Embeddings have shape (entities, d).")
     require_shape(shifts, (None, vectors.shape[1]), "relations", "Entities and relations have the same width.")
     if entities is not None and entities != len(vectors):
         raise OptionError(f"entities is {entities}, and there are {len(vectors)} embeddings", fix="Leave it out.")
-    for column, table, what in ((0, vectors, "entity"), (1, shifts, "relation"), (2, vectors, "entity")):
-        last = int(rows[:, column].max(initial=-1))
-        if last >= len(table):
-            said = f"names the {what} {last}, and {what} numbers must be in 0 … {len(table) - 1}"
-            raise InputError(said, where="test", fix="Number them from 0.")
+    last = int(rows[:, 1].max(initial=-1))
+    if last >= len(shifts):
+        said = f"names the relation {last}, and relation numbers must be in 0 … {len(shifts) - 1}"
+        raise InputError(said, where="test", fix="Number them from 0.")
 
     def scorer(side: str) -> Scorer:
         dtype = np.result_type(vectors, shifts, np.float32)

@@ -84,14 +84,10 @@ def from_lists(
 def _grades(labels: Any, length: int) -> AnyArray:
     grades = as_numeric(labels, "labels")
     require_shape(grades, (length,), "labels", "One label per score: 1 for positives, 0 for negatives, or grades.")
-    if grades.dtype.kind == "b" or not length:
-        return grades
-    fix = "Labels are 0 for negatives, and 1 or a finite grade above 0 for positives."
-    lowest, highest = grades.min(), grades.max()
-    if np.isnan(lowest):
-        refuse_nan(grades, "labels", fix=fix)
-    if lowest < 0 or not np.isfinite(highest):
-        raise InputError(f"a label is {lowest if lowest < 0 else highest}", where="labels", fix=fix)
+    lowest, highest = (grades.min(), grades.max()) if length else (0, 0)
+    if not (lowest >= 0 and highest < np.inf):  # as of NaN
+        fix = "Labels are 0 for negatives, and 1 or a finite grade above 0 for positives."
+        raise InputError(f"a label is {highest if lowest >= 0 else lowest}", where="labels", fix=fix)
     return grades
 
 
@@ -132,12 +128,10 @@ class Places:
     def one_each(self, name: str, values: Any) -> Any:
         """One value per query, from values per score, per query in order of first appearance, or by query."""
         if isinstance(values, Mapping):
-            names = self.names.tolist()
-            missing = [query for query in names if query not in values]
+            missing = [query for query in self.names.tolist() if query not in values]
             if missing:
-                what = f"no label for query {missing[0]!r}" + (f" and {len(missing) - 1} others" if missing[1:] else "")
-                raise InputError(what, where=name, fix="Give a label for every query.")
-            return [values[query] for query in names]
+                raise InputError(f"no label for query {missing[0]!r}", where=name, fix="Give one for every query.")
+            return [values[query] for query in self.names.tolist()]
         array = as_numeric(values, name) if name == "weights" else as_labels(values, name)
         require_shape(array, (None,), name, _ONE_EACH)
         rows = int(self.size.sum())
@@ -311,7 +305,7 @@ def from_topk(
     values, offsets = _lists(indices, every)
     labels = Labels.given(len(offsets) - 1, **about)
     count = len(every) if n_items is None and every is not None else n_items
-    count = shop.items if count is None and shop is not None else count
+    count = shop.size if count is None and shop is not None else count
     count = None if count is None else whole_number("n_items", count, 1)
     of = Numbering(len(offsets) - 1, count, labels.ids, every, entity="item")
     right, left_out = Sets.read(targets, of, "targets"), Sets.read(known, of, "known")
@@ -321,7 +315,8 @@ def from_topk(
         raise InputError(f"item {largest} is not among the {count} items", where="indices")
     right, left_out = (replace(each, entities=count) for each in (right, left_out))
     fix = "Leave it out of the targets or out of known=."
-    right.refuse_common(left_out, "targets", "item {entity} of query {row} is known", fix)
+    known_too = left_out.contain(right.rows, right.values)
+    right.refuse(known_too, "targets", "item {entity} of query {row} is known", fix)
     return TopQueries(values, offsets, right, left_out, labels, catalog=Catalog.of(shop, count))
 
 
