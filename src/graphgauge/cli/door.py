@@ -11,9 +11,8 @@ import click
 from click.shell_completion import CompletionItem
 from msgspec.structs import replace
 
-from graphgauge.cli.command import DEBUG, QUIET, Command, Section, given_fields, option_of, refuse_replacing
+from graphgauge.cli.command import DEBUG, QUIET, Bar, Command, Section, given_fields, option_of, refuse_replacing
 from graphgauge.cli.output import RUN, Output, output_options, run_of
-from graphgauge.cli.progress import Bar
 from graphgauge.core.door import METRICS, Door, Option, door_of, doors, state_door
 from graphgauge.core.errors import OptionError
 from graphgauge.core.family import family
