@@ -14,7 +14,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from graphgauge import ranking
 from graphgauge.core.errors import InputError
 from graphgauge.ranking import counting
-from graphgauge.ranking.cells import distinct, tally
+from graphgauge.ranking.counting import distinct, tally
 
 SMALL, LARGE = st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1)
 DTYPES = ["float16", "float32", "float64", "bool", "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"]

@@ -239,19 +239,15 @@ def test_scores_of_any_type_compare_exactly(scores: Any, several: bool) -> None:
 
 def test_functions_get_their_rows_as_they_were_given() -> None:
     seen = []
-    real, imaginary, entity_real, entity_imaginary = torch.randn(
-        4, 12, 5, generator=torch.Generator().manual_seed(0), requires_grad=True
-    )
+    queries, entities = torch.randn(2, 12, 2, 5, generator=torch.Generator().manual_seed(0), requires_grad=True)
 
     def complex_score(queries: Any, entities: Any) -> Any:
-        seen.append((type(queries), [type(part) for part in queries], torch.is_grad_enabled()))
-        return queries[0] @ entities[0].T + queries[1] @ entities[1].T
+        seen.append((type(queries), tuple(entities.shape), torch.is_grad_enabled()))
+        return queries[:, 0] @ entities[:, 0].T + queries[:, 1] @ entities[:, 1].T
 
-    found = Queries.from_embeddings(
-        (real, imaginary), (entity_real, entity_imaginary), targets=np.arange(12), score=complex_score
-    ).count()
-    assert seen == [(tuple, [torch.Tensor, torch.Tensor], False)]
-    scores = (real @ entity_real.T + imaginary @ entity_imaginary.T).detach().numpy()
+    found = Queries.from_embeddings(queries, entities, targets=np.arange(12), score=complex_score).count()
+    assert seen == [(torch.Tensor, (12, 2, 5), False)]
+    scores = complex_score(queries, entities).detach().numpy()
     assert found.above.tolist() == [int((row > row[place]).sum()) for place, row in enumerate(scores)]
 
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphgauge.core.random import Random
-from graphgauge.ranking.assist import Assist
-from graphgauge.ranking.sequence import Bets, Bound, Walk, reading_order
+from graphgauge.ranking.sequence import Assist, Bets, Bound, Walk, reading_order
 
 
 def reciprocals(n: int, seed: int) -> np.ndarray:

@@ -154,7 +154,7 @@ def test_rotate_in_torch_on_both_sides():
         ({"groups": {"side": TEST[:, 0]}}, OptionError, "groups already have 'side'"),
         ({"score": "l1"}, OptionError, "score goes with embeddings"),
         ({"model": EMBEDDED}, OptionError, "score not given"),
-        ({"model": EMBEDDED, "score": "dot"}, OptionError, "score is 'dot'.*distmult, l1, l2"),
+        ({"model": EMBEDDED, "score": "dot"}, OptionError, "unknown score 'dot'.*distmult, l1, l2"),
         ({"model": EMBEDDED[:1], "score": "l1"}, OptionError, "found 1 parts"),
         ({"model": (EMBEDDED[0], EMBEDDED[1][:, :2]), "score": "l1"}, InputError, "relations: expected shape"),
         ({"model": (EMBEDDED[0], EMBEDDED[1][:1]), "score": "l1"}, InputError, "test: names the relation 2"),

@@ -161,17 +161,6 @@ def test_everything_read_is_the_whole_evaluation(form: str) -> None:
     assert part[key].interval.over == "this test set, at every look"
 
 
-def test_the_average_over_groups() -> None:
-    source = queries(groups=GROUPS)
-    expected = evaluate(source, metrics=["mrr_macro_relation"])["mrr_macro_relation"].value
-    assert evaluate_until(source, average="relation", within={"mrr": 1e-9})["mrr_macro_relation"].value == expected
-    found = evaluate_until(source, average="relation", within={"mrr": 0.1}, gates=["mrr_macro_relation >= 0.05"])
-    assert expected in found["mrr_macro_relation"].interval
-    assert found.gate("mrr_macro_relation >= 0.05").passed
-    with pytest.raises(OptionError, match="Write mrr_macro_relation"):
-        evaluate_until(source, average="relation", gates=["mrr >= 0.1"])
-
-
 def test_gates_are_passed_failed_or_undecided() -> None:
     low, near, high = (f"mrr >= {TRUTH + gap:.4f}" for gap in (-0.2, 0.001, 0.2))
     found = evaluate_until(queries(), gates=[low, high], max_queries=600)
@@ -210,23 +199,6 @@ def test_two_models_on_the_same_queries() -> None:
 def of_ranks(ranks: Any, others: int = 20) -> Any:
     """Negatives that give these ranks to positives of 0."""
     return np.where(np.arange(others)[None] < np.asarray(ranks)[:, None] - 1, 1.0, -1.0)
-
-
-@pytest.mark.parametrize("most", [40, None])
-def test_a_pair_averaged_over_groups_is_one_mean_however_much_is_read(most: int | None) -> None:
-    """The mean over groups and that over queries have different signs here."""
-    group = (np.arange(42) % 7 == 0).astype(int)
-    first, second = np.where(group, 1, 2), np.where(group, 3, 1 + (np.arange(42) % 3 == 0))
-    sides = [Queries.from_scores(np.zeros(42), of_ranks(ranks), groups={"g": group}) for ranks in (first, second)]
-    macro = np.mean([np.mean((1 / first - 1 / second)[group == each]) for each in (0, 1)])
-    assert macro > 0 > np.mean(1 / first - 1 / second)
-    found = evaluate_until(sides[0], against=sides[1], average="g", max_queries=most)
-    result = found["mrr_macro_g_difference"]
-    assert result.interval.low - 1e-12 <= macro <= result.interval.high + 1e-12
-    assert result.interpretation.startswith("the first is better")
-    assert found.options["until"]["decided"] == {"mrr_macro_g_difference": "above"}
-    with pytest.raises(OptionError, match="Write mrr_macro_g_difference"):
-        evaluate_until(sides[0], against=sides[1], average="g", gates="mrr_difference > 0")
 
 
 def test_an_interval_of_a_pair_does_not_say_more_than_its_verdict() -> None:
@@ -279,7 +251,6 @@ def test_a_predictor_saves_queries() -> None:
         ({"gates": ["mrr.low > 0.1"]}, "cannot be decided by reading"),
         ({"gates": ["mrr > chance"]}, "cannot be decided by reading"),
         ({"gates": ["mrr == 0.1"]}, "cannot be decided by reading"),
-        ({"within": {"mrr": 0.1}, "average": "relation"}, "there are no groups 'relation', there are none"),
         ({"within": {"mrr": 0.1}, "assist": "side"}, "assist: there are no groups 'side'"),
         ({"within": {"mrr": 0.1}, "assist": [np.zeros(3)]}, "One number per query"),
         ({"within": {"mrr": 0.1}, "max_queries": 0}, "max_queries"),

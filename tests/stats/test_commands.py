@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from graphgauge.cli.app import cli
-from graphgauge.cli.gate import gate
-from graphgauge.cli.results import aggregate, compare
+from graphgauge.cli.results import aggregate, compare, gate
 
 
 @pytest.fixture

@@ -31,7 +31,8 @@ COMMANDS = {
 }
 # The modules of those commands that have none of their own name.
 _HOMES = {
-    **dict.fromkeys(("aggregate", "compare", "audit", "report"), "results"),
+    **dict.fromkeys(("aggregate", "compare", "gate", "audit", "report"), "results"),
+    "merge": "door",
     **dict.fromkeys(("init", "run", "verify", "demo"), "studies"),
 }
 
@@ -53,7 +54,7 @@ class _Commands(click.Group):
             home = importlib.import_module(f"graphgauge.cli.{_HOMES.get(cmd_name, cmd_name)}")
             command: click.Command = getattr(home, cmd_name)
             return command
-        return self._family(cmd_name, [])[0] if _is_family(cmd_name) else None
+        return _of_family(cmd_name, [])[0] if _is_family(cmd_name) else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -65,13 +66,8 @@ class _Commands(click.Group):
             raise UnknownNameError("command", name, _lines())
         if name in COMMANDS or not _is_family(name):
             return super().resolve_command(ctx, args)
-        command, rest = self._family(name, args[1:])
+        command, rest = _of_family(name, args[1:])
         return command.name, command, rest
-
-    def _family(self, name: str, words: list[str]) -> tuple[click.Command, list[str]]:
-        from graphgauge.cli.door import family_command
-
-        return family_command(name, words)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from graphgauge.core.family import installed_lines
@@ -88,6 +84,12 @@ def _lines() -> dict[str, str]:
     from graphgauge.core.family import BUILT_IN, installed_lines
 
     return {**BUILT_IN, **installed_lines()[0], **COMMANDS}
+
+
+def _of_family(name: str, words: list[str]) -> tuple[click.Command, list[str]]:
+    from graphgauge.cli.door import family_command
+
+    return family_command(name, words)
 
 
 def _is_family(name: str) -> bool:

@@ -1,10 +1,11 @@
-"""What all commands are: options declared as those of doors, in sections, and errors in the words of the flags."""
+"""What all commands are: options declared as those of doors, errors in the words of the flags, words and progress."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,9 +16,13 @@ from click.shell_completion import CompletionItem
 
 from graphgauge.core.door import METRICS, REQUIRED, Door, Input, Option, reworded, split_list
 from graphgauge.core.errors import GraphgaugeError, OptionError
+from graphgauge.core.markup import clean
+from graphgauge.core.progress import Progress
 
 DEBUG = Option("debug", bool, False, "Show tracebacks.")
 QUIET = Option("quiet", bool, False, "Nothing on stderr but errors and gates.")
+# A terminal shows progress of what takes longer than this, in seconds.
+_PATIENCE = 2.0
 _KINDS = {"named": "NAME=FILE", "parts": "FILE", "code": "MODULE:FACTORY", "folder": "DIR"}
 
 
@@ -30,20 +35,9 @@ class Section(click.Option):
 
 
 class Command(click.Command):
-    """A command with `declared` options, which its callback takes typed and within their bounds.
-
-    An option given twice is refused, unless it is a list: click would use the last.
-    """
+    """A command with `declared` options, which its callback takes typed and within their bounds."""
 
     declared = Door("", "", "", (), common=())
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        words = [text.partition("=")[0] for text in args[: args.index("--") if "--" in args else None]]
-        for option in self.params:
-            once = isinstance(option, click.Option) and not option.multiple
-            if once and sum(words.count(flag) for flag in option.opts) > 1:
-                raise click.UsageError(f"{max(option.opts, key=len)} is given more than once.", ctx)
-        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -184,3 +178,41 @@ def files_then_words(files: Iterable[Callable[[], object]], words: Callable[[], 
         click.echo(f"Error: {failure}", err=True)
     if failures:
         raise failures[0]
+
+
+class Bar(Progress):
+    """Progress as one line of a terminal's stderr, with the time that is left."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self._name, self._begun, self._line = "", time.perf_counter(), False
+
+    def stage(self, name: str, done: int, total: int, detail: str = "") -> None:
+        if name != self._name:
+            self._name, self._begun = name, time.perf_counter()
+        spent = time.perf_counter() - self._begun
+        if done >= total:
+            self.clear()
+        elif not self.quiet and sys.stderr.isatty() and spent > _PATIENCE:
+            left = f", about {duration(spent / done * (total - done))} left" if done else ""
+            text = f"{100 * done // total:3d} %  {name}{left}{f' · {detail}' if detail else ''}"
+            click.echo(f"\r\x1b[2K{clean(text, 100)}", err=True, nl=False)
+            self._line = True
+
+    def clear(self) -> None:
+        """Remove the line."""
+        if self._line:
+            click.echo("\r\x1b[2K", err=True, nl=False)
+        self._line = False
+
+    def say(self, text: str) -> None:
+        if not self.quiet:
+            click.echo(clean(text), err=True)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them."""
+    if seconds < 100:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

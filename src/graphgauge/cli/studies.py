@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import click
 
-from graphgauge.cli.command import DEBUG, QUIET, command, files_then_words, say
+from graphgauge.cli.command import DEBUG, QUIET, Bar, command, duration, files_then_words, say
 from graphgauge.cli.output import CI, announce, gate_files
-from graphgauge.cli.progress import Watch, first
 from graphgauge.core.door import Option
 from graphgauge.core.errors import MissingExtraError, OptionError
 from graphgauge.core.markup import clean
 
 if TYPE_CHECKING:
-    from graphgauge.study.runner import Outcome
+    from graphgauge.study.model import Study
+    from graphgauge.study.pool import Done
+    from graphgauge.study.runner import Outcome, Plan
 
-# Differences on a terminal; JSON has all.
-_MOST = 20
+# The most lines of one kind on a terminal, and differences; files, the report and JSON have all.
+_MOST, _DIFFERENCES = 8, 20
 _JOBS = Option("jobs", int | None, None, "Processes at once (default: one per core, at most 4).", 1)
 _INIT = (
     Option("output", Path, Path("study.toml"), "The study that is written."),
@@ -42,6 +44,54 @@ _VERIFY = (
     DEBUG,
 )
 _DEMO = (Option("output", Path, Path("graphgauge-demo"), "Folder of data, study and results."), _JOBS, DEBUG)
+
+
+class Watch(Bar):
+    """What to show of a study while it runs, in this block."""
+
+    def __init__(self, quiet: bool = False, dry: bool = False) -> None:
+        super().__init__(quiet)
+        self._dry, self._total, self._done, self._failed = dry, 0, 0, 0
+        self._started = time.perf_counter()
+
+    def planned(self, study: Study, plan: Plan) -> bool:
+        """Say what there is to do; whether to do it. Code that is imported is always named."""
+        from graphgauge.study.runner import missing_files
+
+        self._total, self._started = len(plan.to_run), time.perf_counter()
+        waiting = [item for item, _ in plan.to_run]
+        lines = [f"imports {name}" for name in dict.fromkeys(name for item in waiting for name in item.request.code())]
+        if self._dry or not self.quiet:
+            left = f", {len(plan.left_out):,} left out" if plan.left_out else ""
+            share = f" ({plan.jobs} processes, {plan.threads} threads each)" if waiting else ""
+            lines.append(f"{study.name}: {len(plan.current):,} up to date, {len(waiting):,} to run{left}{share}")
+        if self._dry:
+            lines += _first([f"  {item.label}: {why}" for item, why in plan.to_run], "evaluations")
+        lines += _first([f"missing: {name}" for name in missing_files(study, waiting)], "missing files")
+        for line in lines:
+            click.echo(clean(line), err=True)
+        return not self._dry
+
+    def finished(self, done: Done) -> None:
+        """Say how far it is."""
+        self._done += 1
+        self._failed += done.status == "failed"
+        failed = f"{self._failed:,} failed, " if self._failed else ""
+        self.stage(f"{self._total:,} evaluations", self._done, self._total, f"{failed}{done.item.label}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.clear()
+        if self._done:
+            self.say(f"{self._done:,} evaluated in {duration(time.perf_counter() - self._started)}")
+
+
+def _first(lines: Sequence[str], what: str, most: int = _MOST) -> list[str]:
+    """The first lines of one kind, and how many more there are."""
+    more = [f"… and {len(lines) - most:,} more {what}"] if len(lines) > most else []
+    return [*lines[:most], *more]
 
 
 def _init(families: tuple[str, ...], output: Path, force: bool, **options: Any) -> None:
@@ -84,15 +134,15 @@ def _told(outcome: Outcome) -> Iterator[str]:
     from graphgauge.study import ci
 
     judgement = outcome.judgement
-    yield from first([f"failed: {each.item.label}: {each.error}" for each in outcome.failed], "failures")
+    yield from _first([f"failed: {each.item.label}: {each.error}" for each in outcome.failed], "failures")
     if judgement is None:
         left = len(outcome.plan.left_out)
         yield f"Not compared, and no gate checked: --only left out {left:,} that are not up to date."
         return
     found = leaders(judgement.runs, [each.metric for each in outcome.study.compare])
-    yield from first(list(map(str, found)), "families and datasets")
+    yield from _first(list(map(str, found)), "families and datasets")
     yield from (f"failed: comparison of {each.title}: {each.error}" for each, _ in judgement.compared if each.error)
-    yield from first([str(each) for each in judgement.gates if not each.passed], "gates")
+    yield from _first([str(each) for each in judgement.gates if not each.passed], "gates")
     findings = Findings([*judgement.findings, *together(each for _, each in judgement.runs)])
     worst = findings.worst()
     yield from map(str, worst)
@@ -123,7 +173,7 @@ def _verify(subject: str, trust_code: bool, jobs: int | None, format: str, quiet
         click.echo(dump_json({"holds": bool(verdict), **to_builtins(verdict)}), nl=False)
     else:
         others = [f"computed with other versions: {each}" for each in verdict.versions]
-        differences = first(list(map(str, verdict.differences)), "differences; --format json has all", _MOST)
+        differences = _first(list(map(str, verdict.differences)), "differences; --format json has all", _DIFFERENCES)
         _say((*others, *differences, str(verdict)))
     if not verdict:
         raise click.exceptions.Exit(1)

@@ -17,7 +17,7 @@ from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.ranking import errors
-from graphgauge.ranking.cells import distinct, runs_of
+from graphgauge.ranking.counting import distinct, runs_of
 from graphgauge.ranking.samples import Sample
 
 _FIT = "The catalogue's arrays have one row per item, and items are numbered from 0."
@@ -44,7 +44,7 @@ class Catalog:
     (0.75, 0.5)
     """
 
-    size: int | None = None
+    size: Any = None
     popularity: Any = None
     categories: Any = None
     embeddings: Any = None
@@ -81,14 +81,9 @@ class Catalog:
         if not isinstance(given, Catalog):
             fix = "Pass ranking.Catalog(size=, popularity=, categories=, embeddings=)."
             raise InputError("expected a Catalog", where="catalog", fix=fix)
-        if items is not None and given.items != items:
-            raise InputError(f"a catalogue of {given.items} items for {items}", where="catalog", fix=_FIT)
+        if items is not None and given.size != items:
+            raise InputError(f"a catalogue of {given.size} items for {items}", where="catalog", fix=_FIT)
         return given
-
-    @property
-    def items(self) -> int:
-        assert self.size is not None
-        return self.size
 
     @property
     def samples(self) -> list[str]:
@@ -136,7 +131,7 @@ class Recommended(Sample):
 
     @classmethod
     def of(cls, query: Ints, item: Ints, start: Ints, length: Ints, **about: Any) -> Recommended:
-        beyond, items = item[item >= about["catalog"].items], about["catalog"].items
+        beyond, items = item[item >= about["catalog"].size], about["catalog"].size
         if len(beyond):
             raise InputError(f"item {beyond[0]} in a catalogue of {items} items", where="catalog", fix=_FIT)
         one = np.ones(len(about["candidates"]), np.int64)
@@ -170,7 +165,7 @@ class Recommended(Sample):
     def by_item(self, values: Floats) -> Floats:
         """The sum of one value per entry for each item of the catalogue, in an order that is not that of queries."""
         order = np.lexsort((values, self.item))
-        return np.bincount(self.item[order], values[order], self.catalog.items).astype(np.float64)
+        return np.bincount(self.item[order], values[order], self.catalog.size).astype(np.float64)
 
     def by_query(self, values: Floats) -> Floats:
         return np.bincount(self.query, values, self.queries).astype(np.float64)
@@ -220,13 +215,13 @@ def _level(value: float) -> list[Reference]:
 
 
 def _random_coverage(sample: Recommended, *, k: int) -> Iterable[Reference]:
-    return _level(float(1 - np.prod(1 - sample.shown(k) / sample.catalog.items)))
+    return _level(float(1 - np.prod(1 - sample.shown(k) / sample.catalog.size)))
 
 
 def _random_overlap(sample: Recommended, *, k: int) -> Iterable[Reference]:
     """Two such lists share L1 · L2 / items."""
     root, queries = np.sqrt(sample.shown(k).astype(float)), sample.queries
-    return _level(float(1 - (root.sum() ** 2 - (root**2).sum()) / (queries * (queries - 1)) / sample.catalog.items))
+    return _level(float(1 - (root.sum() ** 2 - (root**2).sum()) / (queries * (queries - 1)) / sample.catalog.size))
 
 
 def _mean_popularity(sample: Recommended, *, k: int) -> Iterable[Reference]:
@@ -238,12 +233,12 @@ def _mean_information(sample: Recommended, *, k: int) -> Iterable[Reference]:
 
 
 def _same_category(sample: Recommended, *, k: int) -> Iterable[Reference]:
-    count, items = np.bincount(sample.catalog.categories).astype(float), sample.catalog.items
+    count, items = np.bincount(sample.catalog.categories).astype(float), sample.catalog.size
     return _level(1 - float((count * (count - 1)).sum()) / (items * (items - 1))) if items > 1 else []
 
 
 def _same_direction(sample: Recommended, *, k: int) -> Iterable[Reference]:
-    items = sample.catalog.items
+    items = sample.catalog.size
     total = float(np.square(sample.catalog.directions.sum(axis=0)).sum()) - items
     return _level(1 - total / (items * (items - 1))) if items > 1 else []
 
@@ -355,7 +350,7 @@ def embedding_diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """1 − the mean cosine of the embeddings of two of a query's first k items, mean over queries."""
     from scipy.sparse import csr_array
 
-    cells, shape = (sample.query, sample.item), (sample.queries, sample.catalog.items)
+    cells, shape = (sample.query, sample.item), (sample.queries, sample.catalog.size)
 
     def similarity(one: Floats, other: Floats) -> Floats:
         first, second = (

@@ -18,7 +18,7 @@ from graphgauge.core.registry import Chosen, find
 from graphgauge.core.result import Interval, Result
 from graphgauge.core.types import Floats
 from graphgauge.ranking import errors
-from graphgauge.ranking.cells import numbered
+from graphgauge.ranking.counting import numbered
 from graphgauge.ranking.counts import Counts, Labels
 from graphgauge.ranking.samples import Lists, Ranks
 

@@ -12,7 +12,7 @@ from graphgauge import _core
 from graphgauge.core.arrays import Floats, Ints, Mask, sorted_unique
 from graphgauge.core.random import Random
 from graphgauge.core.threads import default_threads
-from graphgauge.ranking.cells import runs_of
+from graphgauge.ranking.counting import runs_of
 from graphgauge.ranking.sets import Edges, Sets, dense, pair_codes
 
 if TYPE_CHECKING:
@@ -157,11 +157,10 @@ class Pools:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Nodes of each query: the first `count[i]` of `nodes[i]`. `widened` queries needed other levels than their own."""
+    """Nodes of each query: the first `count[i]` of `nodes[i]`."""
 
     nodes: Ints
     count: Ints
-    widened: int = 0
 
     def then(self, other: Drawn) -> Drawn:
         """These nodes, and the other's behind them."""
@@ -170,7 +169,7 @@ class Drawn:
         nodes = np.concatenate([self.nodes, other.nodes], axis=1)
         columns = [np.arange(each.nodes.shape[1]) >= each.count[:, None] for each in (self, other)]
         order = np.argsort(np.concatenate(columns, axis=1), axis=1, kind="stable")
-        return Drawn(np.take_along_axis(nodes, order, 1), self.count + other.count, self.widened + other.widened)
+        return Drawn(np.take_along_axis(nodes, order, 1), self.count + other.count)
 
 
 @dataclass(frozen=True)
@@ -192,18 +191,18 @@ class Draws:
         parts = [self._block(rows, wanted[rows], width, random) for rows in blocks]
         nodes = np.concatenate([np.zeros((0, width), np.int64), *(part.nodes for part in parts)])
         count = np.concatenate([np.zeros(0, np.int64), *(part.count for part in parts)])
-        return Drawn(nodes, count, sum(part.widened for part in parts))
+        return Drawn(nodes, count)
 
     def _block(self, rows: slice, wanted: Ints, width: int, random: Random) -> Drawn:
-        start, stop, taken, first, last, widened = self._ranges(rows, wanted)
+        start, stop, taken, first, last = self._ranges(rows, wanted)
         take = np.minimum(wanted, (stop - start) - (last - first))
         uniform = random.uniform(len(take), width)
         places = _core.draw_distinct(start, stop, taken, first, last, take, uniform, threads=default_threads())
         nodes = self.pools.node_at(np.maximum(places, 0)) if len(self.pools.keys) else places
-        return Drawn(nodes, take, widened)
+        return Drawn(nodes, take)
 
-    def _ranges(self, rows: slice, wanted: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints, int]:
-        """The range of each query's candidates, its excluded places, and how many ranges had to be widened."""
+    def _ranges(self, rows: slice, wanted: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+        """The range of each query's candidates, and its excluded places."""
         columns = [self.pool[rows], *(each.number[rows] for each in self.excluded)]
         shared = dense(*columns)
         one = np.unique(shared, return_index=True)[1]  # a query of each combination
@@ -227,6 +226,5 @@ class Draws:
             few = (stop - start) - (last - first) < wanted
             few &= (lowest > 0) | (highest < self.pools.top)
             if not few.any():
-                widened = 0 if self.level is None else int(np.count_nonzero(reach))
-                return start, stop, keys % width, first, last, widened
+                return start, stop, keys % width, first, last
             reach += few

@@ -196,8 +196,7 @@ def known_positives_as_negatives(
 ) -> Evidence:
     """Negatives are edges that are known to be true."""
     true, turned = _true(neg_targets, test_edges, train_edges, known_edges)
-    share = float(true.any(axis=1).mean()) if len(true) else 0.0
-    return {"share": share, "count": int(true.sum()), "turned": int(turned.sum())} if share >= _FEW else None
+    return _of_queries(true, turned=int(turned.sum()))
 
 
 @check(
@@ -210,9 +209,13 @@ def reversed_positives_as_negatives(
     test_edges: Any, neg_targets: Any, train_edges: Any = None, known_edges: Any = None
 ) -> Evidence:
     """Negatives are true edges if direction is left out of account."""
-    _, turned = _true(neg_targets, test_edges, train_edges, known_edges)
-    share = float(turned.any(axis=1).mean()) if len(turned) else 0.0
-    return {"share": share, "count": int(turned.sum())} if share >= _FEW else None
+    return _of_queries(_true(neg_targets, test_edges, train_edges, known_edges)[1])
+
+
+def _of_queries(negatives: Mask, **more: Any) -> Evidence:
+    """How many negatives these are, and the share of queries that have one."""
+    share = float(negatives.any(axis=1).mean()) if len(negatives) else 0.0
+    return {"share": share, "count": int(negatives.sum()), **more} if share >= _FEW else None
 
 
 def _true(neg_targets: Any, test_edges: Any, train_edges: Any, known_edges: Any) -> tuple[Mask, Mask]:

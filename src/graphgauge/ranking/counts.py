@@ -22,10 +22,8 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.ranking.cells import distinct, numbered
+from graphgauge.ranking.counting import distinct, numbered
 
-# Columns that the table of a breakdown has itself.
-_COLUMNS = {"": "would have no name", "n": "counts the queries of each group"}
 _GROUP = "group."
 
 
@@ -111,12 +109,6 @@ class Labels:
         if again.size:
             raise InputError(f"{ordered[again[0]]} occurs twice", where="ids", fix="Give every query its own id.")
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, AnyArray], n: int) -> Labels:
-        """Those among the arrays of a file, checked."""
-        given = cls.of(arrays)
-        return cls.given(n, ids=given.ids, groups=given.groups, cluster=given.cluster, weights=given.weights)
-
 
 def _where(name: str) -> str:
     """A column as messages name it."""
@@ -124,14 +116,12 @@ def _where(name: str) -> str:
 
 
 def _named(groups: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    if groups is None:
-        return {}
-    if not isinstance(groups, Mapping) or not all(isinstance(name, str) for name in groups):
+    if groups is not None and not (isinstance(groups, Mapping) and all(isinstance(name, str) for name in groups)):
         raise InputError("expected labels under a name", where="groups", fix='For example {"relation": labels}.')
-    for name in groups:
-        if name in _COLUMNS:
-            raise OptionError(f"a group cannot be named {name!r}", fix=f"That column {_COLUMNS[name]}.")
-    return groups
+    for name in groups or ():
+        if name in ("", "n"):
+            raise OptionError(f"a group cannot be named {name!r}", fix="Tables have a column n of their own.")
+    return groups or {}
 
 
 def _clusters(cluster: Any, where: str) -> Ints:
@@ -371,34 +361,6 @@ class Counts:
 
     # ---- files
 
-    def check(self) -> Counts:
-        """These counts, if they are possible."""
-        n = len(self.candidates)
-        runs, queries = ([getattr(self, name) for name in names] for names in (_RUNS, _QUERIES))
-        columns = [*runs, *queries, self.query]
-        shaped = all(each.dtype.kind in "iu" and each.ndim == 1 for each in columns)
-        shaped = shaped and len({len(each) for each in (*runs, self.query)}) == 1 and len(self.relevant) == n
-        if not shaped or (len(self.query) and not 0 <= int(self.query.min()) <= int(self.query.max()) < n):
-            raise InputError("impossible counts: columns of different lengths or kinds", fix="Count again.")
-        ends, same = self.above + self.length, self.query[1:] == self.query[:-1]
-        positives = np.bincount(self.query, self.positives, n)
-        possible = [
-            self.query[1:] >= self.query[:-1],
-            self.positives > 0,
-            self.beside >= 0,
-            self.above >= 0,
-            ends <= self.candidates[self.query],
-            (self.above[1:] >= ends[:-1])[same],
-            positives == self.relevant if self.depth is None else positives <= self.relevant,
-            self.relevant <= self.candidates,
-        ]
-        for optional, size in ((self.count, n), (self.grades, int(self.positives.sum()))):
-            if optional is not None:
-                possible.append(optional > 0 if optional.shape == (size,) else np.array([False]))
-        if not all(each.all() for each in possible):
-            raise InputError("impossible counts", fix="Count again.")
-        return self
-
     def to_arrays(self) -> dict[str, AnyArray]:
         """For an .npz archive, which `from_arrays` reads; nothing in it needs pickle."""
         columns = {name: np.asarray(getattr(self, name)) for name in _RUNS + _QUERIES}
@@ -410,22 +372,16 @@ class Counts:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, AnyArray]) -> Counts:
-        """What `to_arrays` gave, checked."""
-        missing = [name for name in (*_RUNS, *_QUERIES, "met", "depth", "negatives", "lists") if name not in arrays]
-        if missing:
-            raise InputError(f"not counts of queries: there is no {missing[0]}", fix="Count again.")
-        try:
-            facts: dict[str, Any] = {
-                "met": Met(*(int(number) for number in arrays["met"])),
-                "depth": int(arrays["depth"]) or None,
-                "negatives": str(arrays["negatives"]) or None,
-                "lists": bool(arrays["lists"]),
-            }
-        except (TypeError, ValueError):
-            raise InputError("not counts of queries", fix="Count again.") from None
-        columns: dict[str, Any] = {name: arrays[name] for name in (*_RUNS, *_QUERIES)}
-        columns |= {name: arrays.get(name) for name in ("owner", "grades", "count")}
-        return cls(**columns, **facts, labels=Labels.from_arrays(arrays, len(arrays["candidates"]))).check()
+        """What `to_arrays` gave."""
+        columns: dict[str, Any] = {name: arrays.get(name) for name in (*_RUNS, *_QUERIES, "owner", "grades", "count")}
+        return cls(
+            **columns,
+            met=Met(*arrays["met"].tolist()),
+            depth=int(arrays["depth"]) or None,
+            lists=bool(arrays["lists"]),
+            negatives=str(arrays["negatives"]) or None,
+            labels=Labels.of(arrays),
+        )
 
 
 def arrays_of(arrays: Mapping[str, AnyArray], number: int) -> dict[str, AnyArray]:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
 from graphgauge.core.door import CONFIDENCE, METRICS, NAN, PROTOCOL, SEED, Door, Input, Option
-from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.errors import InputError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.queries import Queries
 
-_HERE = "graphgauge.ranking.doors"
+_ROOM = "graphgauge.ranking"
+_HERE = f"{_ROOM}.doors"
+_NEGATIVES = "Their negatives: a row per query, an .npz of values and offsets, or one pool."
 _IDS = Input("ids", "Names of the queries, by which evaluations are compared.", "labels", along=True)
-_GROUPS = Input(
-    "groups", "Labels of the queries to break results down by, as AXIS=FILE.", "labels", many="named", along=True
-)
+_GROUPS = Input("groups", "Labels to break results down by, as AXIS=FILE.", "labels", many="named", along=True)
 _CLUSTER = Input("cluster", "Labels: queries with the same one err together.", "labels", along=True)
 _WEIGHTS = Input("weights", "How much each query counts.", along=True)
 _ABOUT = (_GROUPS, _CLUSTER, _WEIGHTS)
 _KNOWN = Input("known", "Other right answers of each query, which are no candidates.", "set")
 _CATALOG = Input("catalog", "What is known of the items: popularity, categories, embeddings.", "table")
+_SELECT = (METRICS, CONFIDENCE, PROTOCOL)
 _K = Option("k", tuple[int, ...], (1, 3, 10), "Cut-offs of hits@k and other metrics.", 1)
 _RULES = Literal["realistic", "optimistic", "pessimistic", "expected"]
 _TIES = Option("ties", _RULES, "realistic", "How equal scores rank.")
@@ -35,19 +36,13 @@ SCORES = Door(
     "graphgauge.ranking:evaluate",
     inputs=(
         Input("pos_scores", "Scores of the right answers, one per query.", required=True, many="parts"),
-        Input(
-            "neg_scores",
-            "Their negatives: a row per query, an .npz of values and offsets, or one pool.",
-            "ragged",
-            required=True,
-            many="parts",
-        ),
+        Input("neg_scores", _NEGATIVES, "ragged", required=True, many="parts"),
         Input("mask", "Which cells of the negatives are used (true or false).", along=True),
-        Input("negatives", "The negatives that were scored, of `ranking negatives`.", f"{_HERE}:read_negatives"),
+        Input("negatives", "The negatives that were scored, of `ranking negatives`.", f"{_ROOM}:Negatives.load"),
         *(_IDS, *_ABOUT),
     ),
     options=(_K, _TIES, _MINUS_INF, NAN),
-    common=(METRICS, CONFIDENCE, PROTOCOL),
+    common=_SELECT,
     of_state=("minus_inf", "nan"),
     example="graphgauge ranking --pos-scores pos.npy --neg-scores neg.npy",
 )
@@ -63,7 +58,7 @@ LISTS = Door(
         *_ABOUT,
     ),
     options=(_K, _TIES, _MINUS_INF, NAN),
-    common=(METRICS, CONFIDENCE, PROTOCOL),
+    common=_SELECT,
     example="graphgauge ranking lists --scores scores.npy --labels labels.npy --queries queries.npy",
 )
 
@@ -131,7 +126,7 @@ TRIPLES = Door(
         _K,
         _TIES,
     ),
-    common=(METRICS, CONFIDENCE, PROTOCOL),
+    common=_SELECT,
     example="graphgauge ranking triples --triples test.npy --entities e.npy --relations r.npy --known train.npy",
 )
 
@@ -152,7 +147,6 @@ UNTIL = Door(
     options=(
         Option("within", dict[str, str] | None, None, "Half-widths to reach, as KEY=WIDTH."),
         Option("gates", tuple[str, ...], (), "Requirements to decide, such as 'mrr >= 0.3'."),
-        Option("average", str, "micro", "The mean over queries, or over the groups of an axis."),
         Option("max_queries", int | None, None, "Read at most so many.", 1),
         _TIES,
         Option("save", Path | None, None, "Write what was read, to go on from."),
@@ -190,32 +184,26 @@ NEGATIVES = Door(
 DOORS: tuple[Door, ...] = (SCORES, LISTS, TOPK, RECOMMEND, ENTITIES, TRIPLES, UNTIL, NEGATIVES)
 
 
-# What `evaluate` takes beside queries.
-_OPTIONS = ("k", "ties", "metrics", "confidence", "protocol")
+def _evaluation(source: str) -> Callable[..., Evaluation]:
+    """A function that evaluates the queries of this constructor, which takes what `evaluate` does not."""
+    options = ("k", "ties", "metrics", "confidence", "protocol")
+
+    def call(**fields: Any) -> Evaluation:
+        chosen = {name: fields.pop(name) for name in options if name in fields}
+        return evaluate(getattr(Queries, source)(**fields), **chosen)
+
+    return call
 
 
-def _evaluated(source: Callable[..., Queries], fields: Mapping[str, Any]) -> Evaluation:
-    """The metrics of queries that some of the fields make, with the others as options."""
-    own = {name: value for name, value in fields.items() if name not in _OPTIONS}
-    return evaluate(source(**own), **{name: value for name, value in fields.items() if name in _OPTIONS})
-
-
-def evaluate_lists(**fields: Any) -> Evaluation:
-    return _evaluated(Queries.from_lists, fields)
-
-
-def evaluate_topk(**fields: Any) -> Evaluation:
-    return _evaluated(Queries.from_topk, fields)
-
-
-def evaluate_entities(*, score: str = "dot", **fields: Any) -> Evaluation:
-    one_of("score", score, ("dot", "l1", "l2"))
-    return _evaluated(Queries.from_embeddings, {"score": score, **fields})
+evaluate_lists = _evaluation("from_lists")
+evaluate_topk = _evaluation("from_topk")
+evaluate_entities = _evaluation("from_embeddings")
+_evaluate_triples = _evaluation("from_triples")
 
 
 def evaluate_triples(entities: Any, relations: Any, *, score: str = "distmult", **fields: Any) -> Evaluation:
-    one_of("score", score, ("distmult", "l1", "l2"))
-    return _evaluated(Queries.from_triples, {"model": (entities, relations), "score": score, **fields})
+    """The door `triples`."""
+    return _evaluate_triples(model=(entities, relations), score=score, **fields)
 
 
 def evaluate_until(
@@ -238,15 +226,11 @@ def evaluate_until(
         missing = "against_pos" if against_pos is None else "against_neg"
         raise InputError("a second model has both", where=missing, fix="Pass against_pos and against_neg.")
     against = None if against_pos is None else Queries.from_scores(against_pos, against_neg)
-    widths = None if within is None else {key: _width(key, text) for key, text in within.items()}
-    return until(queries, against=against, assist=() if earlier is None else earlier, within=widths, **options)
-
-
-def _width(key: str, text: str) -> float:
     try:
-        return float(text)
+        widths = None if within is None else {key: float(width) for key, width in within.items()}
     except ValueError:
-        raise InputError(f"{key} has the width {text!r:.60}, which is no number", where="within") from None
+        raise InputError(f"{within} has a width that is no number", where="within") from None
+    return until(queries, against=against, assist=() if earlier is None else earlier, within=widths, **options)
 
 
 def draw_negatives(edges: Any, *, known: Any = None, undirected: bool = False, **options: Any) -> Any:
@@ -254,10 +238,3 @@ def draw_negatives(edges: Any, *, known: Any = None, undirected: bool = False, *
     from graphgauge.ranking.negative_sampling import negatives
 
     return negatives(edges, known=() if known is None else known, directed=not undirected, **options)
-
-
-def read_negatives(path: Path) -> Any:
-    """The negatives in a file."""
-    from graphgauge.ranking.negative_sampling import Negatives
-
-    return Negatives.load(path)

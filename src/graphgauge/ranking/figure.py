@@ -1,4 +1,4 @@
-"""The figure of rankings: Hits@k over k with its chance level, and the groups of one evaluation."""
+"""The figure of rankings: Hits@k over k with its chance level, or the trail of an adaptive run."""
 
 from __future__ import annotations
 
@@ -14,24 +14,15 @@ from graphgauge.core.registry import find
 from graphgauge.ranking.samples import Ranks
 
 SIZE = (9.2, 3.6)
-# The number of groups in a figure: the largest ones.
-_GROUPS = 25
 
 
 def draw(figure: Any, evaluations: Mapping[str, Evaluation]) -> None:
-    """The curves of hits beside each other, or that of one evaluation with the mean reciprocal rank of its groups."""
+    """The curves of hits over k, or how the interval of an adaptive run shrank."""
     first = next(iter(evaluations.values()))
+    panel = figure.subplots()
     if "until" in first.options:
-        _draw_trail(figure.subplots(), first)
+        _draw_trail(panel, first)
         return
-    axes = [axis for axis, grid in first.breakdowns.items() if "mrr" in grid] if len(evaluations) == 1 else []
-    panels = np.atleast_1d(figure.subplots(1, 1 + len(axes)))
-    _draw_hits(panels[0], evaluations)
-    for panel, axis in zip(panels[1:], axes, strict=True):
-        _draw_groups(panel, axis, first)
-
-
-def _draw_hits(panel: Any, evaluations: Mapping[str, Evaluation]) -> None:
     curve = None
     for name, evaluation in evaluations.items():
         if "hits" not in evaluation.drawings:
@@ -43,25 +34,6 @@ def _draw_hits(panel: Any, evaluations: Mapping[str, Evaluation]) -> None:
         panel.plot(curve["k"], curve["random"], ls="--", color=CHANCE, label="random order")
         panel.legend(loc="lower right")
     panel.set(xscale="log", xlabel="k", ylabel="Hits@k", ylim=(0, 1.02))
-
-
-def _draw_groups(panel: Any, axis: str, evaluation: Evaluation) -> None:
-    grid = _without_macro(evaluation.by(axis))
-    shown = np.argsort(-grid["n"], kind="stable")[:_GROUPS][::-1]
-    value = grid["mrr"][shown]
-    low, high = (grid[f"mrr.{side}"][shown] if f"mrr.{side}" in grid else value for side in ("low", "high"))
-    errors = np.abs(np.where(np.isnan(low), 0.0, [value - low, high - value]))
-    panel.errorbar(value, np.arange(len(shown)), xerr=errors, fmt="o", ms=4, color=COLOURS[0])
-    if "mrr" in evaluation:
-        panel.axvline(evaluation["mrr"].value, color=COLOURS[1], lw=1, label="all queries")
-        panel.legend(loc="lower right")
-    panel.set_yticks(np.arange(len(shown)), [str(label)[:40] for label in grid[axis][shown]])
-    panel.set(xlabel="MRR", title=f"by {axis}", xlim=(0, 1))
-
-
-def _without_macro(grid: Grid) -> Grid:
-    last = len(grid) - 1 if len(grid) and str(grid[grid.axis][-1]) == "macro" else len(grid)
-    return Grid({name: values[:last] for name, values in grid.columns.items()})
 
 
 def _draw_trail(panel: Any, evaluation: Evaluation) -> None:

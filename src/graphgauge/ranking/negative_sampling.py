@@ -13,7 +13,7 @@ import numpy as np
 from graphgauge.core.archive import read_archive, write_archive
 from graphgauge.core.arrays import AnyArray, Ints, Mask, as_labels, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.options import whole_number
+from graphgauge.core.options import number, whole_number
 from graphgauge.core.random import Random
 from graphgauge.ranking.candidates import Drawn, Draws, Pools, SetOf, adjacency, best_ranks, scored, sets_of
 from graphgauge.ranking.sets import Edges, Sets, dense
@@ -165,21 +165,18 @@ def negatives(
     one_of("side", side, SIDES)
     one_of("among", among, AMONG)
     k, seed = whole_number("k", k, 1), whole_number("seed", seed)
-    if not isinstance(ratio, float | int) or not 0 <= ratio <= 1:
-        raise OptionError(f"ratio must be between 0 and 1, not {ratio!r:.60}")
+    number("ratio", ratio, 0, 1)
     _require_together(sampler, known, history, times, among, types)
     asked = _asked(edges, known, history, times, nodes, types, directed)
     random, tails = Random(seed), {"tail": k, "head": 0, "both": k - k // 2}[side]
-    parts, marks, widened = [], [], 0
+    parts, marks = [], []
     for task, width in ((asked, tails), (asked.reversed, k - tails)):
         if width:
             drawn = _End(task, width, among, random).drawn(sampler, ratio)
             marks.append(np.arange(width) < drawn.count[:, None])
             parts.append(np.where(marks[-1], drawn.nodes, task.edges.tail[:, None]))
-            widened += drawn.widened
     record = {"sampler": sampler, "k": k, "side": side, "among": among, "seed": seed}
     record |= {"ratio": float(ratio)} if sampler in _TEMPORAL else {}
-    record |= {"from other degrees": widened} if widened else {}
     numbers = as_numeric(edges, "edges").astype(np.int64)
     return Negatives(numbers, np.concatenate(parts, axis=1), np.concatenate(marks, axis=1), k - tails, record)
 

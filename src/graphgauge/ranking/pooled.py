@@ -16,8 +16,7 @@ import numpy as np
 
 from graphgauge.core.metric import Bounds, Estimate
 from graphgauge.core.types import AnyArray, Floats, Ints
-from graphgauge.ranking.cells import numbered
-from graphgauge.ranking.counting import Levels, levels
+from graphgauge.ranking.counting import Levels, levels, numbered
 from graphgauge.stats.errors import auc_error, standard_error, two_samples
 from graphgauge.stats.intervals import of_area, of_mean, t_quantile, wilson_interval
 

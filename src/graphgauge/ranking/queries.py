@@ -24,7 +24,7 @@ from graphgauge.core.types import Ints, Mask
 from graphgauge.ranking.counts import SINGLE, Counts, Labels
 
 if TYPE_CHECKING:
-    from graphgauge.ranking import entities, flat, scores, topk, triples
+    from graphgauge.ranking import entities, lists, scores
     from graphgauge.ranking.beyond import Catalog, Recommended
     from graphgauge.ranking.pooled import Pooled
 
@@ -68,18 +68,18 @@ class Queries(ABC):
 
     if TYPE_CHECKING:
         from_scores = staticmethod(scores.from_scores)
-        from_lists = staticmethod(flat.from_lists)
+        from_lists = staticmethod(lists.from_lists)
         from_function = staticmethod(scores.from_function)
         from_embeddings = staticmethod(entities.from_embeddings)
-        from_triples = staticmethod(triples.from_triples)
-        from_topk = staticmethod(topk.from_topk)
+        from_triples = staticmethod(entities.from_triples)
+        from_topk = staticmethod(lists.from_topk)
     else:
         from_scores = _Source("scores")
-        from_lists = _Source("flat")
+        from_lists = _Source("lists")
         from_function = _Source("scores")
         from_embeddings = _Source("entities")
-        from_triples = _Source("triples")
-        from_topk = _Source("topk")
+        from_triples = _Source("entities")
+        from_topk = _Source("lists")
 
     # ---- what a source has
 

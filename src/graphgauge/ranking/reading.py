@@ -23,11 +23,10 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.gate import Gate
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.random import Random
-from graphgauge.ranking.assist import Assist
 from graphgauge.ranking.breakdown import per_item
 from graphgauge.ranking.counts import Counts, Labels, arrays_of
 from graphgauge.ranking.queries import Queries
-from graphgauge.ranking.sequence import Bets, Bound, Walk, reading_order
+from graphgauge.ranking.sequence import Assist, Bets, Bound, Walk, reading_order
 
 # The half-width that an interval is tightest at where no width was asked for.
 AIM = 0.03

@@ -17,7 +17,7 @@ import numpy as np
 from graphgauge.core.metric import Estimate
 from graphgauge.core.types import Floats, Ints
 from graphgauge.ranking import ties as rules
-from graphgauge.ranking.cells import distinct, numbered, tally
+from graphgauge.ranking.counting import distinct, numbered, tally
 from graphgauge.ranking.counts import Counts, Whole
 from graphgauge.stats.errors import Clusters, Spread, spread
 

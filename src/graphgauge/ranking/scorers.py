@@ -17,19 +17,17 @@ import numpy as np
 
 from graphgauge import _core
 from graphgauge.core.arrays import as_numeric, is_cuda, is_tensor, on_device, refuse_nan, require_shape
-from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.ranking.cells import runs_of
-from graphgauge.ranking.counting import row_counts
+from graphgauge.ranking.counting import row_counts, runs_of
 from graphgauge.ranking.counts import Counts, Met
-from graphgauge.ranking.flat import count_lists
+from graphgauge.ranking.lists import count_lists
 from graphgauge.ranking.scores import forget
 from graphgauge.ranking.sets import Sets
 
-# Embeddings or other rows: an array, a tensor, or a tuple of them, as the real and imaginary parts of ComplEx.
-Rows = Any
-Function = Callable[[Rows, Rows], Any]
+# Of rows of queries and of all entities, arrays or tensors.
+Function = Callable[[Any, Any], Any]
 Top = tuple[Ints, Ints, Floats]
 
 
@@ -112,12 +110,11 @@ class Matrix(Scorer):
 class FunctionOf(Scorer):
     """A function that scores a block of queries against the entities: (b, …), (m, …) → (b, m)."""
 
-    def __init__(self, queries: Rows, entities: Rows, function: Function) -> None:
+    def __init__(self, queries: Any, entities: Any, function: Function) -> None:
         if not callable(function):
             raise OptionError(f"score must be a name or a function, not {function!r:.60}")
-        self._queries, self._entities = _parts(queries, "queries"), _parts(entities, "entities")
-        self._function = function
-        self.queries, self.entities = _length(self._queries, "queries"), _length(self._entities, "entities")
+        self._queries, self._entities = _rows(queries, "queries"), _rows(entities, "entities")
+        self._function, self.queries, self.entities = function, len(self._queries), len(self._entities)
 
     def counts(self, rows: Ints, task: Task, minus_inf: str | None) -> Counts:
         return counted(self._block(rows), task, rows, minus_inf, "score")
@@ -126,10 +123,11 @@ class FunctionOf(Scorer):
         return _top(as_numeric(self._block(rows), "score"), task, k)
 
     def _block(self, rows: Ints) -> Any:
-        torch = sys.modules.get("torch") if _has_tensors(self._queries, self._entities) else None
+        has_tensors = is_tensor(self._queries) or is_tensor(self._entities)
+        torch = sys.modules.get("torch") if has_tensors else None
         try:
             with nullcontext() if torch is None else torch.no_grad():
-                block = self._function(_cut(self._queries, in_a_row(rows)), self._entities)
+                block = self._function(self._queries[in_a_row(rows)], self._entities)
         except (Exception, SystemExit) as error:
             what = " ".join(f"{type(error).__name__}: {error}".split())
             fix = "It takes a block of queries and all entities."
@@ -223,34 +221,15 @@ def _top(scores: AnyArray, task: Task, k: int) -> Top:
     return row, column, scores[row, column].astype(np.float64)
 
 
-# ---- rows of any kind
-
-
-def _parts(rows: Rows, name: str) -> Rows:
+def _rows(rows: Any, name: str) -> Any:
     """Arrays and tensors as they are, lists as arrays."""
-    if isinstance(rows, tuple):
-        return tuple(_parts(part, f"{name}[{number}]") for number, part in enumerate(rows))
-    return rows if is_tensor(rows) or isinstance(rows, np.ndarray) else as_numeric(rows, name)
-
-
-def _length(rows: Rows, name: str) -> int:
-    parts = rows if isinstance(rows, tuple) else (rows,)
-    if not parts or any(not len(part.shape) for part in parts):
+    array = rows if is_tensor(rows) or isinstance(rows, np.ndarray) else as_numeric(rows, name)
+    if not array.ndim:
         raise InputError("found a single number", where=name, fix="Pass one row of numbers per entry.")
-    lengths = sorted({len(part) for part in parts})
-    if len(lengths) > 1:
-        what = f"parts of different lengths: {', '.join(map(str, lengths))}"
-        raise InputError(what, where=name, fix="All parts have one row per entry.")
-    return lengths[0]
+    return array
 
 
-def _cut(rows: Rows, block: Any) -> Rows:
-    return tuple(part[block] for part in rows) if isinstance(rows, tuple) else rows[block]
-
-
-def _has_tensors(*rows: Rows) -> bool:
-    return any(is_tensor(part) for each in rows for part in (each if isinstance(each, tuple) else (each,)))
-
+# ---- embeddings
 
 SCORES = ("dot", "l1", "l2")
 # Pairs whose score is computed in float64 at once, and fast scores that are compared at once.
@@ -261,7 +240,6 @@ class Embeddings(Scorer):
     """Dot products, or distances with a minus: −Σ|q − e| (`l1`) and −Σ(q − e)² (`l2`)."""
 
     def __init__(self, queries: Any, entities: Any, score: str) -> None:
-        one_of("score", score, SCORES)
         left, right = as_numeric(queries, "queries"), as_numeric(entities, "entities")
         require_shape(right, (None, None), "entities", "Embeddings have shape (m, d).")
         require_shape(left, (None, right.shape[1]), "queries", "Queries and entities have the same width.")

@@ -309,8 +309,7 @@ class PoolQueries(Queries):
     @staticmethod
     def from_arrays(arrays: Mapping[str, AnyArray], minus_inf: str, nan: str) -> PoolQueries:
         """What `to_arrays` returned, counted with these rules."""
-        labels = Labels.from_arrays(arrays, len(arrays["pos"]))
-        return PoolQueries(arrays["pos"], arrays["neg"], labels, minus_inf, nan)
+        return PoolQueries(arrays["pos"], arrays["neg"], Labels.of(arrays), minus_inf, nan)
 
     def blocks(self) -> Any:
         """All at once: a rank depends on the whole pool."""

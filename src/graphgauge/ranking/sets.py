@@ -18,20 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import (
-    AnyArray,
-    Ints,
-    Mask,
-    as_array,
-    as_labels,
-    as_numeric,
-    is_tensor,
-    on_host,
-    require_shape,
-    sorted_unique,
-)
+from graphgauge.core.arrays import as_array, as_labels, as_numeric, is_tensor, on_host, require_shape, sorted_unique
 from graphgauge.core.errors import InputError
-from graphgauge.ranking.cells import distinct
+from graphgauge.core.types import AnyArray, Ints, Mask
+from graphgauge.ranking.counting import distinct
 
 # The query and the entity of each pair.
 Pairs = tuple[Ints, Ints]
@@ -123,10 +113,9 @@ class Sets:
     def from_pairs(cls, query: Ints, entity: Ints, queries: int, entities: int | None = None) -> Sets:
         """Pairs of a query and an entity, in any order and any number of times."""
         entities = 1 + int(entity.max(initial=-1)) if entities is None else entities
-        span = _span(queries, entities)
-        keys = query * span + entity
+        keys = pair_codes(query, entity, max(entities, 1))
         if (keys[1:] <= keys[:-1]).any():
-            query, entity = np.divmod(sorted_unique(keys), span)
+            query, entity = np.divmod(sorted_unique(keys), max(entities, 1))
         return cls(entity, np.append(0, np.cumsum(np.bincount(query, minlength=queries))), entities)
 
     # ---- what is in them
@@ -153,8 +142,8 @@ class Sets:
 
     def contain(self, row: Ints, entity: Ints) -> Mask:
         """Whether set `row[i]` contains `entity[i]`."""
-        span = _span(len(self), self.entities)
-        keys, asked = self.rows * span + self.values, row * span + entity
+        width = max(self.entities, 1)
+        keys, asked = pair_codes(self.rows, self.values, width), pair_codes(row, entity, width)
         place = np.minimum(np.searchsorted(keys, asked), max(len(keys) - 1, 0))
         return keys[place] == asked if len(keys) else np.zeros(len(asked), bool)
 
@@ -164,11 +153,10 @@ class Sets:
         kept = ~other.contain(rows, self.values)
         return Sets.from_pairs(rows[kept], self.values[kept], len(self), self.entities)
 
-    def refuse_common(self, other: Sets, where: str, what: str, fix: str) -> None:
-        """Refuse an entity that is in the same set of both; `what` has places for the entity and the row."""
-        both = other.contain(self.rows, self.values)
-        if both.any():
-            first, more = int(np.argmax(both)), int(np.count_nonzero(both)) - 1
+    def refuse(self, wrong: Mask, where: str, what: str, fix: str) -> None:
+        """Refuse values at which `wrong` is true; `what` has places for the entity and the row of the first."""
+        if wrong.any():
+            first, more = int(np.argmax(wrong)), int(np.count_nonzero(wrong)) - 1
             said = what.format(entity=self.values[first], row=self.rows[first])
             raise InputError(said + (f", and {more} others" if more else ""), where=where, fix=fix)
 
@@ -240,8 +228,6 @@ def _of_list(given: list[Any], of: Numbering, where: str) -> Pairs:
     parts = []
     for number, each in enumerate(given):
         place = f"{where}[{number}]"
-        if not isinstance(each, Iterable) or isinstance(each, str):
-            raise InputError(f"found {each!r:.40} where a set is expected", where=place, fix=_LISTS)
         part = of.of_entities(sorted(each) if isinstance(each, set | frozenset) else each, place)
         require_shape(part, (None,), place, _LISTS)
         parts.append(part)
@@ -260,11 +246,9 @@ def _of_array(array: AnyArray, of: Numbering, where: str) -> Pairs:
             raise _ambiguous(f"an array {array.shape}", pairs, f"list({where})", of)
         return of.pairs(list(array.T), where)
     what = f"found an array of shape {array.shape}"
-    if array.ndim == 2 and len(array) == 2 != of.queries:
-        raise InputError(
-            what, where=where, fix=f"For pairs of {of.query} and {of.entity} pass its transpose, {where}.T."
-        )
     fix = f"For the entities of each {of.query} write list({where})."
+    if array.ndim == 2 and len(array) == 2 != of.queries:
+        fix = f"For pairs of {of.query} and {of.entity} pass its transpose, {where}.T."
     if array.ndim == 2 and array.size and array.dtype.kind in "iuf" and set(np.unique(array)) <= {0, 1}:
         what = f"a matrix {array.shape} of 0 and 1, where {of.entity} numbers are expected"
         fix = f"Pass it as booleans: {where} != 0."
@@ -298,14 +282,6 @@ def _ambiguous(found: str, pairs: str, sets: str, of: Numbering) -> InputError:
     return InputError(what, fix=f"Write {pairs} for pairs, {sets} for two of each.")
 
 
-def _span(sets: int, entities: int) -> int:
-    """By how much the keys of equal entities in two sets differ; no key is beyond integers."""
-    if sets * entities > _LARGEST:
-        fix = "Number entities from 0; names= has the names of all in order."
-        raise InputError(f"{sets:,} sets of {entities:,} entities are too many to number", fix=fix)
-    return max(entities, 1)
-
-
 def _below(numbers: Ints, count: int | None, where: str, what: str) -> Ints:
     outside = numbers[(numbers < 0) | (numbers >= (np.iinfo(np.int64).max if count is None else count))]
     if outside.size:
@@ -318,7 +294,6 @@ def _plural(noun: str) -> str:
     return noun.removesuffix("y") + "ies" if noun.endswith("y") else noun + "s"
 
 
-_LARGEST = np.iinfo(np.int64).max
 _TRIPLES = "Pass triples (n, 3) of head, relation and tail, a frame with these columns, or a TriplesFactory."
 
 
@@ -404,8 +379,10 @@ def dense(*columns: Ints) -> Ints:
 
 def pair_codes(first: Ints, second: Ints | int, width: int) -> Ints:
     """One number for two, if the second is below `width`."""
-    if (int(first.max(initial=0)) + 1) * width > _LARGEST:
-        raise InputError("node numbers are too large to be looked up", fix="Number nodes from 0 without gaps.")
+    rows = int(first.max(initial=0)) + 1
+    if rows * width > np.iinfo(np.int64).max:
+        fix = "Number entities from 0; names= has the names of all in order."
+        raise InputError(f"{rows:,} times {width:,} entities are too many to number", fix=fix)
     codes: Ints = first * width + second
     return codes
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphgauge.ranking.cells import distinct
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.integer[Any]]
+from graphgauge.core.types import Floats
+from graphgauge.ranking.counting import distinct
+from graphgauge.ranking.counts import Whole as Ints
 
 TIES = ("realistic", "optimistic", "pessimistic", "expected")
 

@@ -21,12 +21,12 @@ from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.registry import find
 from graphgauge.core.result import Interval, Result
-from graphgauge.ranking.assist import Assist
-from graphgauge.ranking.cells import numbered
+from graphgauge.ranking.counting import numbered
 from graphgauge.ranking.counts import Labels
 from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.queries import CountedQueries, Queries
 from graphgauge.ranking.reading import Followed, Reading
+from graphgauge.ranking.sequence import Assist
 from graphgauge.ranking.ties import TIES
 
 _DIFFERENCE = "_difference"
@@ -38,7 +38,6 @@ def evaluate_until(
     against: Queries | None = None,
     within: Mapping[str, float] | None = None,
     gates: Sequence[str] | str = (),
-    average: str = "micro",
     assist: Any = (),
     max_queries: int | None = None,
     ties: str = "realistic",
@@ -66,8 +65,6 @@ def evaluate_until(
         `recall@20`, `ndcg@10`. The value is the middle of the interval then.
     gates
         Requirements to decide, such as `mrr >= 0.30`; undecided if the run ends before.
-    average
-        `micro`, or the name of a group: the mean over groups with equal weights. Queries are drawn accordingly.
     assist
         What predicts the values, to narrow the interval: names of groups, an evaluation of an earlier model or its
         `per_item`, or one number per query. It is fitted on queries already read. A bad one costs queries, never
@@ -110,15 +107,17 @@ def evaluate_until(
     if against is not None and len(against) != len(queries):
         what = f"{len(queries)} queries of one model and {len(against)} of the other"
         raise InputError(what, where="against", fix="Compare them on the same queries.")
-    widths, requirements = _asked(within, gates, against is not None, average)
+    widths, requirements = _asked(within, gates, against is not None)
     keys = dict.fromkeys([*widths, *(Gate.parse(text).key for text in requirements)])
-    metrics = {key: _metric_of(key, average, against is not None) for key in keys}
+    metrics = {key: _metric_of(key, against is not None) for key in keys}
     has = queries.answered()
     rows = np.arange(len(queries)) if has is None else np.flatnonzero(has)
     if not len(rows):
         raise InputError("there are no queries", fix="Pass at least one.")
     labels = queries.labels.take(rows)
-    weights = _drawn_weights(labels, len(rows), average)
+    weights = np.ones(len(rows)) if labels.weights is None else labels.weights
+    # By a power of two, so that nothing is rounded.
+    weights = np.ldexp(weights, -int(np.frexp(weights.max())[1]) + 1)
     followed = [Followed(key, each, key.endswith(_DIFFERENCE), weights, alpha) for key, each in metrics.items()]
     assists = _assists(assist, labels, rows, len(queries), tuple(dict.fromkeys(metrics.values())))
     sides = [queries] if against is None else [queries, against]
@@ -127,14 +126,14 @@ def evaluate_until(
         reading.replay(Path(resume))
     reading.ask(widths, requirements)
     stopped = reading.run(most, None if save is None else Path(save), progress)
-    return _Finished(reading, labels, average, stopped, confidence).evaluation()
+    return _Finished(reading, labels, stopped, confidence).evaluation()
 
 
 # ---- what is asked for
 
 
 def _asked(
-    within: Mapping[str, float] | None, gates: Sequence[str] | str, paired: bool, average: str
+    within: Mapping[str, float] | None, gates: Sequence[str] | str, paired: bool
 ) -> tuple[dict[str, float], tuple[str, ...]]:
     """Widths by key, and gates, both with the whole names of what they are about."""
     if within is not None and not isinstance(within, Mapping):
@@ -143,39 +142,27 @@ def _asked(
     if not all(isinstance(text, str) for text in [*texts, *(within or ())]):
         raise OptionError("metrics and gates are texts", fix='Such as within={"mrr": 0.01}, gates=["mrr >= 0.3"].')
     widths: dict[str, float] = {}
-    for name, width in (within or {}).items():
-        key = _whole_key(name, average)
+    for key, width in (within or {}).items():
         if not isinstance(width, int | float | np.number) or isinstance(width, bool) or not 0 < width < math.inf:
-            raise OptionError(f"within {width!r:.40} for {name}", fix="Give a half-width above 0, such as 0.01.")
-        if key in widths:
-            raise OptionError(f"two widths for {key}", fix="Give one.")
+            raise OptionError(f"within {width!r:.40} for {key}", fix="Give a half-width above 0, such as 0.01.")
         widths[key] = float(width)
     for gate in map(Gate.parse, texts):
         plain = gate.end is None and gate.axis is None and gate.sign not in ("==", "!=")
         if not plain or isinstance(gate.limit, str) or not math.isfinite(gate.limit):
             fix = "Write KEY >= NUMBER or KEY <= NUMBER, with the key of a mean."
             raise OptionError(f"gate {gate.text!r} cannot be decided by reading until it is", fix=fix)
-        if gate.key != _whole_key(gate.key, average):
-            what = f"gate {gate.text!r}: queries are drawn for the average over {average}"
-            raise OptionError(what, fix=f"Write {_whole_key(gate.key, average)}.")
     if paired and not any(_DIFFERENCE in text for text in [*widths, *texts]):
-        texts.append(f"{_whole_key('mrr_difference', average)} != 0")  # which is better
+        texts.append("mrr_difference != 0")  # which is better
     elif not widths and not texts:
         raise OptionError("nothing to stop at", fix='Give within={"mrr": 0.01} or gates=["mrr >= 0.3"].')
     return widths, tuple(dict.fromkeys(Gate.parse(text).text for text in texts))
 
 
-def _whole_key(key: str, average: str) -> str:
-    """The key of the average that queries are drawn for."""
-    name, ending = key.removesuffix(_DIFFERENCE), _DIFFERENCE if key.endswith(_DIFFERENCE) else ""
-    return key if average == "micro" or name.endswith(f"_macro_{average}") else f"{name}_macro_{average}{ending}"
-
-
-def _metric_of(key: str, average: str, paired: bool) -> str:
+def _metric_of(key: str, paired: bool) -> str:
     """The metric that a key is about, if it is a mean of values between 0 and 1 per query."""
     if key.endswith(_DIFFERENCE) and not paired:
         raise OptionError(f"{key} needs a second model", fix="Pass it as against=.")
-    name = key.removesuffix(_DIFFERENCE).removesuffix(f"_macro_{average}")
+    name = key.removesuffix(_DIFFERENCE)
     metric, params = find(name, "ranking")
     if metric.key_of(**params) != name:
         raise OptionError(f"{name} is not a whole key", fix=f"Write {metric.key_of(**params)}.")
@@ -188,31 +175,15 @@ def _metric_of(key: str, average: str, paired: bool) -> str:
 # ---- queries and predictors
 
 
-def _group_codes(labels: Labels, axis: str, option: str) -> Ints:
-    if axis not in labels.groups:
-        has = f"they are {', '.join(labels.groups)}" if labels.groups else "there are none"
-        raise OptionError(f"{option}: there are no groups {axis!r:.60}, {has}", fix="Pass their labels in groups.")
-    return numbered(labels.groups[axis])[1]
-
-
-def _drawn_weights(labels: Labels, queries: int, average: str) -> Floats:
-    """How much each query counts in the mean that is asked for."""
-    weights = np.ones(queries) if labels.weights is None else labels.weights
-    # By a power of two, so that nothing is rounded.
-    weights = np.ldexp(weights, -int(np.frexp(weights.max())[1]) + 1)
-    if average == "micro":
-        return weights
-    if average.endswith(_DIFFERENCE):
-        raise OptionError(f"average {average!r:.60} reads like a difference of two models", fix="Rename the group.")
-    code = _group_codes(labels, average, "average")
-    total = np.bincount(code, weights)
-    return np.asarray(weights * weights.sum() / (len(total) * total[code]))
-
-
 def _assists(assist: Any, labels: Labels, rows: Ints, queries: int, metrics: Sequence[str]) -> dict[str, Assist]:
     """A predictor for each metric, of the queries that are drawn."""
     parts = list(assist) if isinstance(assist, tuple | list) else [] if assist is None else [assist]
-    codes = [_group_codes(labels, part, "assist") for part in parts if isinstance(part, str)]
+    names = [part for part in parts if isinstance(part, str)]
+    for name in names:
+        if name not in labels.groups:
+            has = f"they are {', '.join(labels.groups)}" if labels.groups else "there are none"
+            raise OptionError(f"assist: there are no groups {name!r:.60}, {has}", fix="Pass their labels in groups.")
+    codes = [numbered(labels.groups[name])[1] for name in names]
     others = [part for part in parts if not isinstance(part, str)]
     ids = rows if labels.ids is None else labels.ids
     proxies = {metric: [_proxy(part, metric, ids, rows, queries) for part in others] for metric in metrics}
@@ -245,9 +216,8 @@ def _proxy(given: Any, metric: str, ids: Any, rows: Ints, queries: int) -> Float
 class _Finished:
     """A finished run as an evaluation."""
 
-    def __init__(self, reading: Reading, labels: Labels, average: str, stopped: str, confidence: float) -> None:
-        self.reading, self.labels, self.average = reading, labels, average
-        self.stopped, self.confidence = stopped, confidence
+    def __init__(self, reading: Reading, labels: Labels, stopped: str, confidence: float) -> None:
+        self.reading, self.labels, self.stopped, self.confidence = reading, labels, stopped, confidence
 
     def evaluation(self) -> Evaluation:
         reading = self.reading
@@ -276,21 +246,16 @@ class _Finished:
         labels = self.labels.take(queries[order])
         if labels.ids is None:
             labels = Labels(reading.rows[queries[order]], labels.groups, labels.cluster, labels.weights)
-        counts = reading.counts(side).take(order)
+        counts = dataclasses.replace(reading.counts(side).take(order), labels=labels)
         names = list(reading.metrics)
-        if self.average != "micro" and reading.complete:
-            names += [f"{metric}_macro_{self.average}" for metric in reading.metrics]
-        counts = dataclasses.replace(counts, labels=labels)
         return evaluate(CountedQueries(counts), metrics=names, ties=reading.ties, confidence=self.confidence)
 
     def _result(self, each: Followed, bases: Sequence[Evaluation]) -> Result:
-        complete = self.reading.complete
-        key = each.key.removesuffix(_DIFFERENCE)
-        base = bases[0][each.metric]
+        base, complete = bases[0][each.metric], self.reading.complete
         if complete and not each.paired:
-            return bases[0][key]
+            return base
         if complete:
-            value = bases[0][key].value - bases[1][key].value
+            value = base.value - bases[1][each.metric].value
             interval = Interval(value, value, self.confidence, "everything was read", "this test set")
         else:
             value, interval = self._known(each)
@@ -300,8 +265,6 @@ class _Finished:
             params = {**base.params, "difference": "first − second"}
             facts = {"n": self.reading.read, "unit": "query", "bounds": (-1.0, 1.0), "warnings": (), "reason": None}
             return replace(result, params=params, conventions={"ties": self.reading.ties}, **facts)
-        if self.average != "micro":
-            return replace(result, params={**base.params, "macro": self.average})
         return replace(result, references=tuple(replace(each, note="of the queries read") for each in base.references))
 
     def _known(self, each: Followed) -> tuple[float, Interval]:
@@ -363,7 +326,6 @@ class _Finished:
             "complete": reading.complete,
             "stopped": self.stopped,
             "seed": reading.seed,
-            "average": self.average,
             "schedule": [dataclasses.asdict(asked) for asked in reading.schedule],
             "gates": {each.gate: each.verdict for each in outcomes},
             "decided": {each.key: side for each in reading.followed if each.paired and (side := self._better(each))},
