@@ -22,16 +22,16 @@ from graphgauge.core.loop import Measured, broken_down, measure
 from graphgauge.core.metric import Estimate, NoChance
 from graphgauge.core.options import confidence_level, nan_policy, whole_number
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.registry import DEFAULT, Chosen, select
+from graphgauge.core.registry import DEFAULT, Chosen, find, select
 from graphgauge.core.result import Result
 from graphgauge.core.types import Floats
 from graphgauge.explanation.ask import collect
 from graphgauge.explanation.conventions import TOLD, conventions_of, refuse_joined, under
-from graphgauge.explanation.declared import COMPARED, estimated, metric_of
+from graphgauge.explanation.declared import COMPARED, estimated, refuse_foreign, wanted_by
 from graphgauge.explanation.figure import curves
 from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.masks import LEVELS, RANDOM, Settings, numbers_of, shares_of
-from graphgauge.explanation.sample import NEEDS, Rules, Sample, sample_of, samples_by_need
+from graphgauge.explanation.sample import Rules, Sample, sample_of, samples_by_need
 from graphgauge.explanation.table import AnswerTable, chosen_of
 from graphgauge.io.code import own_code
 from graphgauge.protocols import under_protocols
@@ -144,7 +144,7 @@ def evaluate(
         "seed": whole_number("seed", seed) or None,
     }
     asking = {name: value for name, value in asking.items() if value is not None}
-    _refuse_unknown(metrics)
+    wanted_by(metrics)  # refuses unknown names before a model is asked
     if explanations is None:
         answers = as_table(table)
         _refuse_other(answers, asking)
@@ -253,12 +253,12 @@ def compare(
     if isinstance(table, Sequence) and table and isinstance(table[0], Explanation):
         table = collect(None, table, metrics=[metric])
     answers = as_table(table)
-    entry, params = metric_of(metric)
+    refuse_foreign(metric)
+    entry, params = find(metric, "explanation")
     key = entry.key_of(**params)
     names = [explainers] if isinstance(explainers, str) else list(explainers or answers.explainers)
     for name in names:
         one_of("explainer", name, answers.explainers)
-    asked = None if options.get("protocol") else [key]
     drawn = answers.settings.random and not isinstance(entry.chance, NoChance) and "seeds" not in entry.needs
     if random and drawn and RANDOM not in names:
         names.append(RANDOM)
@@ -384,14 +384,6 @@ def _against_random(result: Result, estimate: Estimate, chosen: Chosen, sample: 
 
 
 # ---- what is asked for
-
-
-def _refuse_unknown(metrics: Any) -> None:
-    """Refuse unknown names before a model is run."""
-    for name in [metrics] if isinstance(metrics, str) else metrics if isinstance(metrics, list | tuple) else ():
-        if isinstance(name, str) and name not in ("all", "default"):
-            metric_of(name)
-    select("explanation", metrics, NEEDS)
 
 
 def _refuse_other(table: AnswerTable, asking: Mapping[str, Any]) -> None:
