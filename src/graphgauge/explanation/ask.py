@@ -134,6 +134,7 @@ def collect(
         fix = "Only metrics of the edges, such as truth_auc, need none."
         raise InputError("is missing", where="model", fix=fix)
     asked: Any = as_model(model) if wanted.kinds else None
+    masking = _attribute(model, "masking") if wanted.kinds else None
     settings = Settings(
         model_output=output_of(model, model_output, result_as_logit) if wanted.kinds else None,
         levels=levels,
@@ -148,7 +149,7 @@ def collect(
         robust_drop=robust_drop,
         robust_keep=robust_keep,
         robust_samples=robust_samples,
-        masking=_masking(model) if wanted.kinds else None,
+        masking=masking if isinstance(masking, str) else None,
     )
     events, left_out = _without_nan(grouped(explanations), nan)
     journal = Journal(path, settings, table)
@@ -156,9 +157,9 @@ def collect(
     for done, event in enumerate(events, 1):
         joined = journal.joined(event)
         masks = needed_masks(event.subgraph, joined.explanations, settings, event.id, joined.row_of)
-        answered = asking.answered(joined, masks) if len(masks) else joined
-        if answered is not None:
-            journal.add(answered)
+        whole = asking.answered(joined, masks) if len(masks) else joined
+        if whole is not None:
+            journal.add(whole)
         if progress is not None and len(masks):
             progress("asking the model", done, len(events))
     if left_out:
@@ -166,17 +167,16 @@ def collect(
     if asking.omitted:
         journal.note(f"{asking.omitted} events were left out, because the model answered NaN")
     journal.close()
-    found = (journal.held[event.id] for event in events if event.id in journal.held)
-    return AnswerTable(settings, tuple(found), tuple(journal.notes))
+    answered = (journal.held[event.id] for event in events if event.id in journal.held)
+    return AnswerTable(settings, tuple(answered), tuple(journal.notes))
 
 
 def _levels(wanted: Wanted, levels: Any, topk: Any, table: AnswerTable | None) -> tuple[Any, Any]:
     """The levels that are given, or those that the metrics name, together with those that a table has already."""
     if levels is not None:
         return shares_of(levels), numbers_of(topk)
-    shares, numbers = wanted.shares, {*wanted.numbers, *numbers_of(topk)}
-    if shares is None:
-        shares = LEVELS
+    shares = LEVELS if wanted.shares is None else wanted.shares
+    numbers = {*wanted.numbers, *numbers_of(topk)}
     if table is not None:  # levels are only added
         shares, numbers = (*shares, *table.settings.levels), {*numbers, *table.settings.topk}
     return tuple(sorted({*shares})), tuple(sorted(numbers))
@@ -184,14 +184,13 @@ def _levels(wanted: Wanted, levels: Any, topk: Any, table: AnswerTable | None) -
 
 def _without_nan(events: list[Event], nan: str) -> tuple[list[Event], int]:
     """The events, without explanations that have NaN, and how many these are; an error if `nan` is "raise"."""
-    kept = []
-    for event in events:
-        for each in event.explanations if nan == "raise" else ():
-            fix = f'{each.who}. Fix the explainer, or pass nan="omit" to leave it out.'
-            refuse_nan(each.importance, "importance", fix=fix)
-        kept.append(tuple(each for each in event.explanations if not np.isnan(each.importance).any()))
-    whole = [replace(event, explanations=said) for event, said in zip(events, kept, strict=True) if said]
-    return whole, sum(len(event.explanations) for event in events) - sum(map(len, kept))
+    for each in (each for event in events for each in event.explanations if nan == "raise"):
+        refuse_nan(
+            each.importance, "importance", fix=f'{each.who}. Fix the explainer, or pass nan="omit" to leave it out.'
+        )
+    kept = [tuple(each for each in event.explanations if not np.isnan(each.importance).any()) for event in events]
+    left_out = sum(len(event.explanations) - len(said) for event, said in zip(events, kept, strict=True))
+    return [replace(event, explanations=said) for event, said in zip(events, kept, strict=True) if said], left_out
 
 
 class _Asking:
@@ -210,12 +209,10 @@ class _Asking:
         if apart > INVARIANT and not self._alone:
             self._alone = True
             outputs, apart = self._watched(event, masks)
-        if len(event.masks):
-            masks, outputs = np.concatenate([event.masks, masks]), np.concatenate([event.outputs, outputs])
         if np.isnan(outputs).any():
             self.omitted += 1
             return None
-        return replace(event, masks=masks, outputs=outputs, apart=max(apart, event.apart))
+        return event.answered(masks, outputs, apart)
 
     def _watched(self, event: Event, masks: Mask) -> tuple[Floats, float]:
         """The answers, and how far one of the first batch is from that of a second time, alone."""
@@ -328,8 +325,7 @@ def output_of(model: Any, stated: str | None, as_logit: bool | None = None) -> s
         if stated not in (None, said):
             raise OptionError(f"model_output={stated!r}, but result_as_logit={as_logit}", fix="Give one of them.")
         stated = said
-    with own_code(f"{type(model).__name__}.model_output"):
-        own = getattr(model, "model_output", None)
+    own = _attribute(model, "model_output")
     if stated is None and own is None:
         fix = 'Pass model_output="logit" or "probability".'
         raise OptionError("model_output is missing: does the model return logits or probabilities?", fix=fix)
@@ -338,11 +334,10 @@ def output_of(model: Any, stated: str | None, as_logit: bool | None = None) -> s
     return one_of("model_output", str(stated or own), MODEL_OUTPUT)
 
 
-def _masking(model: Any) -> str | None:
-    """What a model does with masked parts, if it says so: `remove`, `weight`, or words of its own."""
-    with own_code(f"{type(model).__name__}.masking"):
-        own = getattr(model, "masking", None)
-    return own if isinstance(own, str) else None
+def _attribute(model: Any, name: str) -> Any:
+    """What a model says of itself; None if it does not."""
+    with own_code(f"{type(model).__name__}.{name}"):
+        return getattr(model, name, None)
 
 
 class MaskedCalls:

@@ -30,7 +30,7 @@ from graphgauge.explanation.conventions import TOLD, conventions_of, refuse_join
 from graphgauge.explanation.declared import COMPARED, estimated, refuse_foreign, wanted_by
 from graphgauge.explanation.figure import curves
 from graphgauge.explanation.inputs import Explanation
-from graphgauge.explanation.masks import LEVELS, RANDOM, Settings, numbers_of, shares_of
+from graphgauge.explanation.masks import RANDOM, Settings
 from graphgauge.explanation.sample import Rules, Sample, sample_of, samples_by_need
 from graphgauge.explanation.table import AnswerTable, chosen_of
 from graphgauge.io.code import own_code
@@ -388,9 +388,6 @@ def _against_random(result: Result, estimate: Estimate, chosen: Chosen, sample: 
 
 def _refuse_other(table: AnswerTable, asking: Mapping[str, Any]) -> None:
     """A table was collected with options of its own, which can be repeated; the ranking of none is normalised."""
-    levels, topk = shares_of(asking.get("sparsity_levels")), numbers_of(asking.get("topk"))
-    given = {name: asking[name] for name in table.settings.__struct_fields__ if name in asking}
-    Settings(**given | {"levels": levels or LEVELS, "topk": topk})  # refuses what no table could have
     for name, value in asking.items():
         own = getattr(table.settings, name, None)
         if name != "normalize" and (own is None or value != own):
@@ -404,29 +401,28 @@ def _refuse_other(table: AnswerTable, asking: Mapping[str, Any]) -> None:
 
 def _labels(groups: Any, sample: Sample) -> dict[str, list[Any]]:
     """The group of each event along each axis."""
-    if groups is None:
-        return {}
-    if not isinstance(groups, Iterable):
+    if not isinstance(groups, Iterable | None):
         fix = f"Use {' or '.join(map(repr, GROUPS))}, or {{name: {{event: group}}}}."
         raise OptionError(f"groups must be names or dictionaries by event, not {groups!r:.40}", fix=fix)
-    names = [groups] if isinstance(groups, str) else groups
-    given = dict(groups) if isinstance(groups, Mapping) else dict.fromkeys(names)
-    labels: dict[str, list[Any]] = {}
-    for axis, by_event in given.items():
-        if not isinstance(axis, str) or axis == "n":
-            raise OptionError(f"{axis!r:.40} cannot name groups", fix="Use another text.")
-        if by_event is None:
-            labels[axis] = list(_own_groups(one_of("groups", axis, GROUPS), sample))
-            continue
-        if not isinstance(by_event, Mapping):
-            raise OptionError(f"groups of {axis!r:.40} must be a dictionary by event", fix="{event: group, …}.")
-        known = {str(event): group for event, group in by_event.items()}
-        for event in sample.events:
-            group = known.get(str(event.id))
-            if group is None or group != group:
-                raise InputError(f"event {event.id!r:.80} has no group", where=f"groups, {axis}")
-        labels[axis] = [known[str(event.id)] for event in sample.events]
-    return labels
+    names = [groups] if isinstance(groups, str) else groups or ()
+    given = groups if isinstance(groups, Mapping) else dict.fromkeys(names)
+    return {axis: _group_of_each(axis, by_event, sample) for axis, by_event in given.items()}
+
+
+def _group_of_each(axis: Any, by_event: Any, sample: Sample) -> list[Any]:
+    """The group of each event along one axis: its own, or the one that a dictionary has for it."""
+    if not isinstance(axis, str) or axis == "n":
+        raise OptionError(f"{axis!r:.40} cannot name groups", fix="Use another text.")
+    if by_event is None:
+        return list(_own_groups(one_of("groups", axis, GROUPS), sample))
+    if not isinstance(by_event, Mapping):
+        raise OptionError(f"groups of {axis!r:.40} must be a dictionary by event", fix="{event: group, …}.")
+    known = {str(event): group for event, group in by_event.items()}
+    groups = [known.get(str(event.id)) for event in sample.events]
+    for event, group in zip(sample.events, groups, strict=True):
+        if group is None or group != group:
+            raise InputError(f"event {event.id!r:.80} has no group", where=f"groups, {axis}")
+    return groups
 
 
 def _own_groups(axis: str, sample: Sample) -> Iterator[str]:

@@ -25,8 +25,6 @@ from graphgauge.explanation.masks import Settings, packed
 EventId = str | int
 # How far probabilities may be outside [0, 1] by rounding, and their sum from 1.
 _OUTSIDE, _SUM = 1e-6, 1e-3
-# Targets nested more deeply are a mistake.
-_DEPTH = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +69,14 @@ class Event:
         """The row of each mask, by its bits."""
         return {key: row for row, key in enumerate(packed(self.masks))}
 
+    def answered(self, masks: Mask, outputs: Floats, apart: float) -> Event:
+        """The event with answers to more masks."""
+        if len(self.masks) and len(masks):
+            masks, outputs = np.concatenate([self.masks, masks]), np.concatenate([self.outputs, outputs])
+        elif len(self.masks):
+            masks, outputs = self.masks, self.outputs
+        return replace(self, masks=masks, outputs=outputs, apart=max(apart, self.apart))
+
     def rows(self, masks: Mask) -> Ints:
         """The row of each of these masks (…, E) among the event's own, −1 where it was not asked."""
         rows = [self.row_of.get(key, -1) for key in packed(masks)]
@@ -93,7 +99,7 @@ class Event:
 def grouped(explanations: Iterable[Explanation]) -> list[Event]:
     """Explanations by event, in order of first appearance. Without ids, each context is an event, and is numbered."""
     several = isinstance(explanations, Iterable) and not isinstance(explanations, Explanation)
-    said = [*explanations] if several else [explanations]
+    said: list[Any] = [*explanations] if several else [explanations]
     for kind in {type(each) for each in said if not isinstance(each, Explanation)}:
         name = f"{kind.__module__}." * ("torch" in kind.__module__) + kind.__name__
         what = f"expected Explanation objects, found {name}"
@@ -126,15 +132,12 @@ def joined(earlier: Event, later: Event) -> Event:
                 what = f"has another importance by {each.explainer!r:.80} already"
                 raise InputError(what, fix=fix)
             said[each.key] = each
-        new = [row for mask, row in later.row_of.items() if mask not in earlier.row_of]
-        both = [(earlier.row_of[mask], row) for mask, row in later.row_of.items() if mask in earlier.row_of]
-        if any(not np.array_equal(earlier.outputs[one], later.outputs[other]) for one, other in both):
+        places = earlier.rows(later.masks)
+        new = places < 0
+        if not new.all() and not np.array_equal(earlier.outputs[places[~new]], later.outputs[~new]):
             raise InputError("has another answer to a mask already", fix=fix)
-    masks, outputs = earlier.masks, earlier.outputs
-    if new:
-        masks = np.concatenate([masks, later.masks[new]]) if len(masks) else later.masks
-        outputs = np.concatenate([outputs, later.outputs[new]]) if len(outputs) else later.outputs
-    return Event(context, tuple(said.values()), masks, outputs, max(earlier.apart, later.apart))
+    whole = replace(earlier, context=context, explanations=tuple(said.values()))
+    return whole.answered(later.masks[new], later.outputs[new], later.apart)
 
 
 def refuse_two_kinds(ids: Iterable[EventId]) -> None:
@@ -213,18 +216,16 @@ def _same(one: Any, other: Any) -> bool:
         return False
 
 
-def plain_target(value: Any, depth: int = 0, *, stored: bool = True) -> Any:
+def plain_target(value: Any, *, stored: bool = True) -> Any:
     """A target as numbers, text, lists and dictionaries, as files have it; only what is not `stored` may be else."""
-    if depth > _DEPTH:
-        raise InputError("is nested too deeply to be stored", where="target")
     if is_tensor(value):
         value = value.detach().cpu().numpy()
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fiubU":
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [plain_target(item, depth + 1, stored=stored) for item in value]
+        return [plain_target(item, stored=stored) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {key: plain_target(item, depth + 1, stored=stored) for key, item in value.items()}
+        return {key: plain_target(item, stored=stored) for key, item in value.items()}
     if not stored or value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -401,14 +402,14 @@ def event_of(line: Line, settings: Settings | None) -> Event:
         said.append(Explanation(context, importance, each.explainer, each.elapsed, each.seed))
         if settings is not None:
             refuse_nan(importance, "importance", fix=f"{said[-1].who}.")
-    event = Event(context, tuple(said), np.zeros((0, len(subgraph)), bool))
+    event = Event(context, tuple(said))
     if settings is None or not (line.masks or line.outputs):
         return event
     masks = _masks(line.masks, len(subgraph))
     with located("outputs"):
         rows = np.array(line.outputs, np.float64)
     outputs = checked_outputs(answer_rows(rows, len(masks), "outputs"), settings.model_output, "outputs")
-    return replace(event, masks=masks, outputs=outputs, apart=line.apart)
+    return event.answered(masks, outputs, line.apart)
 
 
 def _subgraph(graph: _GraphFields) -> Subgraph:

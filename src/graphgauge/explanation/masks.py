@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -204,18 +205,21 @@ def cuts(subgraph: Subgraph, ranks: Ints, settings: Settings, event: Any) -> dic
     Those of robust fidelity are (orders, levels, samples, candidates).
     """
     orders, width, units = len(ranks), len(subgraph), subgraph.unit_count
-    places = sum(settings.counts(kind, units).size for kind in settings.asked if kind not in ROBUST)
+    counts = _counts(settings, units)
+    places = sum(map(len, counts.values()))
     if orders * places * width > _LARGEST:
         what = f"{orders:,} orders of {width:,} candidates are cut at {places:,} places"
         raise InputError(what, fix="Ask for fewer levels, points or orders.")
     place = ranks[:, np.newaxis, subgraph.unit_of]
-    masks: dict[Kind, Mask] = {}
-    for kind in settings.asked:
-        if kind in ROBUST:
-            masks[kind] = _robust(subgraph, ranks, settings, event, kind)
-        else:
-            masks[kind] = (place < settings.counts(kind, units)[:, np.newaxis]) ^ (kind in DROPPED)
-    return masks
+    masks = {kind: (place < count) ^ (kind in DROPPED) for kind, count in counts.items()}
+    robust = [kind for kind in settings.asked if kind in ROBUST]
+    return masks | {kind: _robust(subgraph, ranks, settings, event, kind) for kind in robust}
+
+
+@lru_cache(maxsize=1024)
+def _counts(settings: Settings, units: int) -> dict[Kind, Ints]:
+    """How many of so many units each mask keeps or drops, in a column; events of a table often have equally many."""
+    return {kind: settings.counts(kind, units)[:, np.newaxis] for kind in settings.asked if kind not in ROBUST}
 
 
 def _robust(subgraph: Subgraph, ranks: Ints, settings: Settings, event: Any, kind: str) -> Mask:

@@ -348,13 +348,10 @@ def _explained_part(explanation: Any, model: PyGModel, target: Any) -> Part:
 def _require_same_answer(prediction: AnyArray, model: PyGModel, target: Any, place: int) -> None:
     """Refuse another answer than the one that was explained, a row of the recorded ones."""
     rows = prediction.reshape(len(prediction), -1) if prediction.ndim else prediction.reshape(1, 1)
-    place = 0 if len(rows) == 1 else place
-    if place >= len(rows):
-        raise InputError(f"{len(rows)} rows, but the target is row {place}", where="prediction")
-    answer = model.whole_answer(target)
-    if not same(rows[place], answer, _RECORDED):
+    explained, answer = _row(rows, place, "prediction"), model.whole_answer(target)
+    if not same(explained, answer, _RECORDED):
         raise InputError(
-            f"{model.module_name} answers {_shown(answer)} on the whole graph, but {_shown(rows[place])} was explained",
+            f"{model.module_name} answers {_shown(answer)} on the whole graph, but {_shown(explained)} was explained",
             where="prediction",
             fix="Pass the module that was explained, and data with its other inputs under their argument names.",
         )
@@ -365,11 +362,15 @@ def _true_class(explanation: Any, prediction: Any, place: int) -> int | None:
     target = _of_whole(explanation, "target")
     if prediction is not None or target is None:
         return None
-    labels = whole_numbers(target, "target").reshape(-1)
-    place = 0 if len(labels) == 1 else place
-    if place >= len(labels):
-        raise InputError(f"{len(labels)} labels, but the target is row {place}", where="target")
-    return int(labels[place])
+    return int(_row(whole_numbers(target, "target").reshape(-1), place, "target"))
+
+
+def _row(values: AnyArray, place: int, name: str) -> Any:
+    """The target's row of what an explanation has recorded; of one target, there may be only one."""
+    place = 0 if len(values) == 1 else place
+    if place >= len(values):
+        raise InputError(f"{len(values)} rows, but the target is row {place}", where=name)
+    return values[place]
 
 
 # ---- what goes in
@@ -393,9 +394,8 @@ def _subgraph(graph: Graph, numbers: Ints, masked: str, units: Any) -> Subgraph:
         ends = np.stack([row[numbers] for row in graph.ends])
         nodes, rows = np.unique(ends, return_inverse=True)
         return Subgraph(rows.reshape(ends.shape), graph.names(nodes), units=units, ids=numbers)
-    nodes, candidates = (graph.names(numbers), None) if masked == "nodes" else (None, numbers)
-    no_edges = np.empty((2, 0), np.int64)
-    return Subgraph(no_edges, nodes, candidates=candidates, units=units, ids=numbers, masked=masked)
+    chosen = {"nodes": graph.names(numbers)} if masked == "nodes" else {"candidates": numbers}
+    return Subgraph(np.empty((2, 0), np.int64), **chosen, units=units, ids=numbers, masked=masked)
 
 
 def _forget_masks(module: Any) -> None:

@@ -312,12 +312,17 @@ def _means(values: Floats, owner: Ints, size: int) -> Floats:
     return np.asarray(np.divide(total, number, out=np.full(size, np.nan), where=number > 0))
 
 
-def over_events(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
-    """Student's t over events; if all values are at an end of the scale, the bound for that many events."""
+def error_over_events(sample: Sample, estimate: Estimate) -> tuple[Floats, Floats]:
+    """The standard error of a mean over events, and its degrees of freedom."""
     assert estimate.influence is not None
     known = ~np.isnan(estimate.influence)
     group = None if sample.group is None else sample.group[known]
-    error, df = standard_error(estimate.influence[known], group=group, groups=sample.groups)
+    return standard_error(estimate.influence[known], group=group, groups=sample.groups)
+
+
+def over_events(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    """Student's t over events; if all values are at an end of the scale, the bound for that many events."""
+    error, df = error_over_events(sample, estimate)
     ends = estimate.facts.get("ends")
     return of_mean(estimate.value, error, df, confidence, over="events", possible=ends, units=estimate.n)
 

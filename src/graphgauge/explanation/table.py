@@ -207,14 +207,10 @@ def read_explanations(path: str | Path) -> list[Explanation]:
     if not lines or not complete:
         what = "the last line is incomplete" if lines else "is empty"
         raise InputError(what, where=str(path), fix="Write it again with write_explanations.")
-    if lines[0][1].schema is not UNSET:
-        return [each for event in _table(lines, str(path)) for each in event.explanations]
-    explanations: list[Explanation] = []
-    for place, line in lines:
-        with located(place):
-            explanations += event_of(line, None).explanations
+    _, events, _ = _joined_lines(lines)
     with located(str(path)):
-        return [each for event in grouped(explanations) for each in event.explanations]
+        refuse_two_kinds(events)
+    return [each for event in events.values() for each in event.explanations]
 
 
 def write_explanations(explanations: Iterable[Explanation], path: str | Path) -> None:
@@ -290,9 +286,17 @@ def _settings_of(line: Line, before: Settings | None) -> Settings:
 
 
 def _table(lines: Sequence[Placed], where: str) -> AnswerTable:
-    """A table of its lines: each header has the settings of the first, or wider ones."""
     if not lines:
         raise InputError("is empty", where=where, fix="A table has at least a header.")
+    settings, events, notes = _joined_lines(lines)
+    with located(where):
+        if settings is None:
+            raise InputError("not a table: it has no header", fix="Read explanations with read_explanations.")
+        return AnswerTable(settings, tuple(events.values()), tuple(notes))
+
+
+def _joined_lines(lines: Sequence[Placed]) -> tuple[Settings | None, dict[EventId, Event], dict[str, None]]:
+    """The settings of the headers, of which each has those of the first or wider ones, the events by id, and notes."""
     settings: Settings | None = None
     events: dict[EventId, Event] = {}
     notes: dict[str, None] = {}
@@ -300,16 +304,12 @@ def _table(lines: Sequence[Placed], where: str) -> AnswerTable:
         with located(place):
             if line.schema is not UNSET:
                 settings = _settings_of(line, settings)
-            elif settings is None:
-                raise InputError("not a table: it has no header", fix="Read explanations with read_explanations.")
             elif line.note is not UNSET:
                 notes[line.note] = None
             else:
                 event = event_of(line, settings)
                 events[event.id] = joined(events[event.id], event) if event.id in events else event
-    assert settings is not None
-    with located(where):
-        return AnswerTable(settings, tuple(events.values()), tuple(notes))
+    return settings, events, notes
 
 
 def path_of(path: Any, ending: str = "") -> Path:

@@ -425,10 +425,11 @@ def _times(time: Any, source: AnyArray) -> AnyArray:
 
 def _numbered(**ids: AnyArray) -> list[Ints]:
     """Nodes as numbers from 0, which stand for the same ids in all arrays; whole numbers are not rounded."""
-    kinds = {name: "text" if array.dtype.kind == "U" else "numbers" for name, array in ids.items() if array.size}
-    if len({*kinds.values()}) > 1:
-        what = f"nodes are {' and '.join(f'{kind} in {name}' for name, kind in kinds.items())}"
-        raise InputError(what, fix="Use one type for all nodes, integers or text.")
+    texts = [name for name, array in ids.items() if array.size and array.dtype.kind == "U"]
+    numeric = [name for name, array in ids.items() if array.size and array.dtype.kind != "U"]
+    if texts and numeric:
+        fix = "Use one type for all nodes, integers or text."
+        raise InputError(f"are text, and those of {numeric[0]} are numbers", where=texts[0], fix=fix)
     arrays = [*ids.values()]
     if np.result_type(*arrays).kind == "f":  # what NumPy makes of 64 bits with and without sign
         arrays = [array.astype(object) for array in arrays]
