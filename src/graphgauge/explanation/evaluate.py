@@ -30,7 +30,7 @@ from graphgauge.explanation.conventions import TOLD, conventions_of, refuse_join
 from graphgauge.explanation.declared import COMPARED, estimated, refuse_foreign, wanted_by
 from graphgauge.explanation.figure import curves
 from graphgauge.explanation.inputs import Explanation
-from graphgauge.explanation.masks import RANDOM, Settings
+from graphgauge.explanation.masks import LEVELS, RANDOM, Settings, numbers_of, shares_of
 from graphgauge.explanation.sample import Rules, Sample, sample_of, samples_by_need
 from graphgauge.explanation.table import AnswerTable, chosen_of
 from graphgauge.io.code import own_code
@@ -388,6 +388,9 @@ def _against_random(result: Result, estimate: Estimate, chosen: Chosen, sample: 
 
 def _refuse_other(table: AnswerTable, asking: Mapping[str, Any]) -> None:
     """A table was collected with options of its own, which can be repeated; the ranking of none is normalised."""
+    levels, topk = shares_of(asking.get("sparsity_levels")), numbers_of(asking.get("topk"))
+    given = {name: asking[name] for name in table.settings.__struct_fields__ if name in asking}
+    Settings(**given | {"levels": levels or LEVELS, "topk": topk})  # refuses what no table could have
     for name, value in asking.items():
         own = getattr(table.settings, name, None)
         if name != "normalize" and (own is None or value != own):

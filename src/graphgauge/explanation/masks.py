@@ -131,8 +131,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def extends(self, other: Settings) -> bool:
         """Whether all masks under the other settings are masks under these, so that answers can be added."""
         wider = all({*getattr(other, name)} <= {*getattr(self, name)} for name in ("levels", "topk", "asked"))
-        same = replace(self, levels=other.levels, topk=other.topk, asked=other.asked, random=other.random) == other
-        return wider and same and self.random >= other.random
+        other_masks = {"levels": other.levels, "topk": other.topk, "asked": other.asked, "random": other.random}
+        return wider and self.random >= other.random and replace(self, **other_masks) == other
 
     def differing(self, other: Settings) -> list[str]:
         """The names of the settings that differ."""
