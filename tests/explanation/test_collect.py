@@ -306,6 +306,8 @@ def test_other_settings_or_explanations_do_not_mix(tmp_path: Path) -> None:
     ex.collect(Weighted(4), explanations, path=path)
     with pytest.raises(InputError, match="different settings: levels"):
         ex.collect(Weighted(4), explanations, path=path, sparsity_levels=(0.1,))
+    with pytest.raises(InputError, match="different settings: model_output, asked"):
+        ex.collect(None, explanations, path=path, metrics=["truth_auc"])
     changed = [ex.Explanation(one.context, -one.importance - 1, "one") for one in explanations]
     with pytest.raises(InputError, match="event 'e0': has another importance by 'one' already"):
         ex.collect(Weighted(4), changed, path=path)

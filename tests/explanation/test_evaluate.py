@@ -485,3 +485,9 @@ def _answered(model: Any, one: ex.Explanation, changed: bool) -> Event:
 def test_the_closing_sentence_says_how_it_stands_to_random() -> None:
     text = str(ex.evaluate(contested(40), explainer="knows"))
     assert text.splitlines()[-1].startswith("Against random orders of the same edges, knows is better by necessity_auc")
+
+
+def test_random_orders_are_an_explainer_with_findings_like_others() -> None:
+    found = ex.evaluate(contested(), explainer="random explainer", metrics="all")
+    assert "tied-importance" not in [each.check for each in found.findings]
+    assert found["necessity_auc"].value == pytest.approx(found["necessity_auc"].chance.value)

@@ -13,25 +13,14 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric, refuse_nan
-from graphgauge.core.disk import UnwritableError, read_bytes
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.core.types import Floats, Mask
 from graphgauge.explanation.declared import Wanted, wanted_by
-from graphgauge.explanation.events import (
-    Event,
-    EventId,
-    answer_rows,
-    checked_outputs,
-    grouped,
-    joined,
-    located,
-    probabilities,
-)
+from graphgauge.explanation.events import Event, answer_rows, checked_outputs, grouped, probabilities
 from graphgauge.explanation.inputs import Context, Explanation, Model, Subgraph
-from graphgauge.explanation.lines import event_line, header_line, note_line, write_lines
 from graphgauge.explanation.masks import LEVELS, MODEL_OUTPUT, Settings, needed_masks, numbers_of, shares_of
-from graphgauge.explanation.table import TABLE, AnswerTable, path_of, read_part
+from graphgauge.explanation.table import AnswerTable, Journal
 from graphgauge.io.code import own_code
 
 Stages = Callable[[str, int, int], None]
@@ -145,6 +134,7 @@ def collect(
         fix = "Only metrics of the edges, such as truth_auc, need none."
         raise InputError("is missing", where="model", fix=fix)
     asked: Any = as_model(model) if wanted.kinds else None
+    masking = _attribute(model, "masking") if wanted.kinds else None
     settings = Settings(
         model_output=output_of(model, model_output, result_as_logit) if wanted.kinds else None,
         levels=levels,
@@ -159,7 +149,7 @@ def collect(
         robust_drop=robust_drop,
         robust_keep=robust_keep,
         robust_samples=robust_samples,
-        masking=_masking(model) if wanted.kinds else None,
+        masking=masking if isinstance(masking, str) else None,
     )
     events, left_out = _without_nan(grouped(explanations), nan)
     journal = Journal(path, settings, table)
@@ -167,9 +157,9 @@ def collect(
     for done, event in enumerate(events, 1):
         joined = journal.joined(event)
         masks = needed_masks(event.subgraph, joined.explanations, settings, event.id, joined.row_of)
-        answered = asking.answered(joined, masks) if len(masks) else joined
-        if answered is not None:
-            journal.add(answered)
+        whole = asking.answered(joined, masks) if len(masks) else joined
+        if whole is not None:
+            journal.add(whole)
         if progress is not None and len(masks):
             progress("asking the model", done, len(events))
     if left_out:
@@ -177,17 +167,16 @@ def collect(
     if asking.omitted:
         journal.note(f"{asking.omitted} events were left out, because the model answered NaN")
     journal.close()
-    found = (journal.held[event.id] for event in events if event.id in journal.held)
-    return AnswerTable(settings, tuple(found), tuple(journal.notes))
+    answered = (journal.held[event.id] for event in events if event.id in journal.held)
+    return AnswerTable(settings, tuple(answered), tuple(journal.notes))
 
 
 def _levels(wanted: Wanted, levels: Any, topk: Any, table: AnswerTable | None) -> tuple[Any, Any]:
     """The levels that are given, or those that the metrics name, together with those that a table has already."""
     if levels is not None:
         return shares_of(levels), numbers_of(topk)
-    shares, numbers = wanted.shares, {*wanted.numbers, *numbers_of(topk)}
-    if shares is None:
-        shares = LEVELS
+    shares = LEVELS if wanted.shares is None else wanted.shares
+    numbers = {*wanted.numbers, *numbers_of(topk)}
     if table is not None:  # levels are only added
         shares, numbers = (*shares, *table.settings.levels), {*numbers, *table.settings.topk}
     return tuple(sorted({*shares})), tuple(sorted(numbers))
@@ -195,14 +184,13 @@ def _levels(wanted: Wanted, levels: Any, topk: Any, table: AnswerTable | None) -
 
 def _without_nan(events: list[Event], nan: str) -> tuple[list[Event], int]:
     """The events, without explanations that have NaN, and how many these are; an error if `nan` is "raise"."""
-    kept = []
-    for event in events:
-        for each in event.explanations if nan == "raise" else ():
-            fix = f'{each.who}. Fix the explainer, or pass nan="omit" to leave it out.'
-            refuse_nan(each.importance, "importance", fix=fix)
-        kept.append(tuple(each for each in event.explanations if not np.isnan(each.importance).any()))
-    whole = [replace(event, explanations=said) for event, said in zip(events, kept, strict=True) if said]
-    return whole, sum(len(event.explanations) for event in events) - sum(map(len, kept))
+    for each in (each for event in events for each in event.explanations if nan == "raise"):
+        refuse_nan(
+            each.importance, "importance", fix=f'{each.who}. Fix the explainer, or pass nan="omit" to leave it out.'
+        )
+    kept = [tuple(each for each in event.explanations if not np.isnan(each.importance).any()) for event in events]
+    left_out = sum(len(event.explanations) - len(said) for event, said in zip(events, kept, strict=True))
+    return [replace(event, explanations=said) for event, said in zip(events, kept, strict=True) if said], left_out
 
 
 class _Asking:
@@ -221,19 +209,17 @@ class _Asking:
         if apart > INVARIANT and not self._alone:
             self._alone = True
             outputs, apart = self._watched(event, masks)
-        if len(event.masks):
-            masks, outputs = np.concatenate([event.masks, masks]), np.concatenate([event.outputs, outputs])
         if np.isnan(outputs).any():
             self.omitted += 1
             return None
-        return replace(event, masks=masks, outputs=outputs, apart=max(apart, event.apart))
+        return event.answered(masks, outputs, apart)
 
     def _watched(self, event: Event, masks: Mask) -> tuple[Floats, float]:
-        """The answers, and how far the last of the first batch is from that of a second time, alone."""
+        """The answers, and how far one of the first batch is from that of a second time, alone."""
         step = 1 if self._alone else max(self._batch_edges // max(event.subgraph.edges, 1), 1)
         parts = [self._predicted(event, masks[at : at + step]) for at in range(0, len(masks), step)]
-        outputs, last = np.concatenate(parts), min(step, len(masks)) - 1
-        pair = np.stack([outputs[last], self._predicted(event, masks[last : last + 1])[0]])
+        outputs, checked = np.concatenate(parts), min(step, len(masks)) // 2
+        pair = np.stack([outputs[checked], self._predicted(event, masks[checked : checked + 1])[0]])
         if np.isnan(pair).any():
             return outputs, 0.0  # the event is left out
         first, second = probabilities(pair, self._settings.model_output)
@@ -339,8 +325,7 @@ def output_of(model: Any, stated: str | None, as_logit: bool | None = None) -> s
         if stated not in (None, said):
             raise OptionError(f"model_output={stated!r}, but result_as_logit={as_logit}", fix="Give one of them.")
         stated = said
-    with own_code(f"{type(model).__name__}.model_output"):
-        own = getattr(model, "model_output", None)
+    own = _attribute(model, "model_output")
     if stated is None and own is None:
         fix = 'Pass model_output="logit" or "probability".'
         raise OptionError("model_output is missing: does the model return logits or probabilities?", fix=fix)
@@ -349,11 +334,10 @@ def output_of(model: Any, stated: str | None, as_logit: bool | None = None) -> s
     return one_of("model_output", str(stated or own), MODEL_OUTPUT)
 
 
-def _masking(model: Any) -> str | None:
-    """What a model does with masked parts, if it says so: `remove`, `weight`, or words of its own."""
-    with own_code(f"{type(model).__name__}.masking"):
-        own = getattr(model, "masking", None)
-    return own if isinstance(own, str) else None
+def _attribute(model: Any, name: str) -> Any:
+    """What a model says of itself; None if it does not."""
+    with own_code(f"{type(model).__name__}.{name}"):
+        return getattr(model, name, None)
 
 
 class MaskedCalls:
@@ -379,83 +363,3 @@ class MaskedCalls:
         array = as_numeric(answer, f"{self.method}, answers of the model")
         # There is one mask, so a leading axis of length one is the batch axis, not the classes.
         return array[0] if array.ndim == 2 and len(array) == 1 else array.reshape(-1) if array.ndim == 0 else array
-
-
-# ---- adding to a file
-
-
-class Journal:
-    """The events that are answered already, by id; with a path, those of the file, to which finished ones are added."""
-
-    def __init__(self, path: str | Path | None, settings: Settings, table: AnswerTable | None = None) -> None:
-        self._path = None if path is None else path_of(path, TABLE)
-        self._settings, self._headed = settings, False
-        self.held: dict[EventId, Event] = {}
-        self.notes: list[str] = []
-        self._filed: dict[EventId, Any] = {}
-        if table is not None:
-            self._take(table, "table")
-        if self._path is not None and self._path.is_file() and self._path.stat().st_size > 0:
-            self._resume(self._path)
-
-    def joined(self, event: Event) -> Event:
-        """The event with what is held of it; another question or importance under the same names is an error."""
-        if event.id not in self.held:
-            return event
-        with located("table" if self._path is None else str(self._path)):
-            return joined(self.held[event.id], event)
-
-    def add(self, event: Event) -> None:
-        """Keep an event, and append it if the file does not have all of it."""
-        self.held[event.id] = event
-        if self._path is not None and self._filed.get(event.id) != _content(event):
-            self._write(event_line(event))
-            self._filed[event.id] = _content(event)
-
-    def note(self, note: str) -> None:
-        """Keep what is to say about all, once."""
-        if note not in self.notes:
-            self.notes.append(note)
-            self._write(note_line(note))
-
-    def close(self) -> None:
-        """A table without events still has a header."""
-        self._write(b"")
-
-    def _write(self, line: bytes) -> None:
-        if self._path is None:
-            return
-        head = b"" if self._headed else header_line(self._settings)
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            # One write per event: an interruption leaves at most one incomplete line.
-            with self._path.open("ab") as stream:
-                stream.write(head + line)
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise UnwritableError(f"cannot be written ({reason})", where=str(self._path)) from None
-        self._headed = True
-
-    def _resume(self, path: Path) -> None:
-        """Take what the file has, and make it end with a complete line."""
-        table, complete = read_part(path)
-        self._take(table, str(path))
-        content = read_bytes(path)
-        if not content.endswith(b"\n"):
-            write_lines([content + b"\n" if complete else content[: content.rfind(b"\n") + 1]], path)
-        self._headed = table.settings == self._settings
-        self._filed = {event.id: _content(event) for event in table}
-
-    def _take(self, table: AnswerTable, where: str) -> None:
-        """Start from the answers of a table, if these settings ask for all of its masks."""
-        if not self._settings.extends(table.settings):
-            what = f"was collected with different settings: {', '.join(self._settings.differing(table.settings))}"
-            fix = "Collect into another file; levels can be added, but not left out."
-            raise InputError(what, where=where, fix=fix)
-        self.held |= {event.id: event for event in table}
-        self.notes += [note for note in table.notes if note not in self.notes]
-
-
-def _content(event: Event) -> tuple[Any, ...]:
-    """How much of an event a line has."""
-    return len(event.masks), len(event.explanations), event.context.label, event.context.truth is None

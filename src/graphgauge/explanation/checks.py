@@ -57,10 +57,10 @@ def tied_importance(answers: Sample) -> Evidence | None:
 
 
 def _cuts(answers: Sample, place: int) -> Iterator[bool]:
-    """For each cut of an explanation: whether the units before and after it are tied."""
+    """For each cut of an explanation: whether the units before and after it are tied; random orders have no ties."""
     counts = np.unique(answers.counts[place])
     counts = counts[(counts > 0) & (counts < answers.units[place])]
-    for explanation in np.flatnonzero(answers.explained == place):
+    for explanation in np.flatnonzero(answers.explained == place) if answers.values else ():
         falling = -np.sort(-answers.values[explanation])
         yield from (falling[counts - 1] == falling[counts]).tolist()
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from graphgauge.core.errors import UnknownNameError
 from graphgauge.core.metric import AS_CHOSEN, Estimate, Exempt, Metric, MetricFunction
-from graphgauge.core.registry import DEFAULT, find, metric
+from graphgauge.core.registry import metric, select
 from graphgauge.core.result import Reference
-from graphgauge.explanation.masks import KINDS, Kind, Level
-from graphgauge.explanation.sample import Sample, over_events
+from graphgauge.explanation.masks import KINDS, Kind
+from graphgauge.explanation.sample import NEEDS, Sample, over_events
 
 LAWS: dict[str, bool | Exempt] = {
     "permutation": True,
@@ -101,33 +101,28 @@ def against(*names: str) -> Callable[[MetricFunction], Callable[..., Iterable[Re
 
 
 def wanted_by(metrics: str | Sequence[Any] | None) -> Wanted:
-    """The masks and levels that metrics ask for: those of the default metrics, unless some are named."""
-    if metrics is None:
-        return Wanted(HEADLINES, None, ())
-    if isinstance(metrics, str) and metrics == "all":
+    """The masks and levels that metrics ask for; an unknown name is an error.
+
+    Levels are the usual ones if a metric leaves its level open, or is over all of them. `all` is all metrics that are
+    not computed by name only.
+    """
+    for name in [metrics] if isinstance(metrics, str) else metrics if isinstance(metrics, list | tuple) else ():
+        refuse_foreign(name)
+    chosen, _ = select("explanation", metrics, NEEDS, {"level": [None]})
+    if metrics == "all":
         return Wanted(KINDS[:5], None, ())
-    names = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
-    kinds: set[str] = set()
-    levels: set[Level] = set()
-    every = False
-    for name in names:
-        if name == DEFAULT:
-            kinds, every = kinds | {*HEADLINES}, True
-            continue
-        entry, params = (name, dict(name.params)) if isinstance(name, Metric) else metric_of(name)
-        is_open = isinstance(name, Metric) or name in (entry.key, entry.name)
-        kinds |= {*MASKS.get(entry.name, HEADLINES if "answers" in entry.needs else ())}
-        every = every or (is_open and "level" in params) or entry.name in CURVES
-        levels |= {params["level"]} if "level" in params and not is_open else set()
-    shares = tuple(sorted(float(each) for each in levels if not each.startswith("k=")))
-    numbers = tuple(sorted(int(each[2:]) for each in levels if each.startswith("k=")))
-    asked = tuple(kind for kind in KINDS if kind in kinds)
-    return Wanted(asked, None if every or not levels else shares, numbers)
+    kinds = {
+        kind for entry, _ in chosen for kind in MASKS.get(entry.name, HEADLINES if "answers" in entry.needs else ())
+    }
+    levels = {params["level"] for _, params in chosen if "level" in params}
+    shares = tuple(sorted(float(each) for each in levels if each is not None and not each.startswith("k=")))
+    numbers = tuple(sorted(int(each[2:]) for each in levels if each is not None and each.startswith("k=")))
+    usual = not levels or None in levels or any(entry.name in CURVES for entry, _ in chosen)
+    return Wanted(tuple(kind for kind in KINDS if kind in kinds), None if usual else shares, numbers)
 
 
-def metric_of(name: Any) -> tuple[Metric, dict[str, Any]]:
-    """The metric of a name; names of other libraries are answered with what they are here."""
-    stem = str(name).partition("@")[0]
-    if stem in _FOREIGN:
-        raise UnknownNameError("metric", str(name), (), hint=_FOREIGN[stem])
-    return find(str(name), "explanation")
+def refuse_foreign(name: Any) -> None:
+    """Names of other libraries are answered with what they are here."""
+    hint = _FOREIGN.get(str(name).partition("@")[0])
+    if hint is not None:
+        raise UnknownNameError("metric", str(name), (), hint=hint)

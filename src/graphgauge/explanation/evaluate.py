@@ -22,16 +22,16 @@ from graphgauge.core.loop import Measured, broken_down, measure
 from graphgauge.core.metric import Estimate, NoChance
 from graphgauge.core.options import confidence_level, nan_policy, whole_number
 from graphgauge.core.progress import SILENT, Progress
-from graphgauge.core.registry import DEFAULT, Chosen, select
+from graphgauge.core.registry import DEFAULT, Chosen, find, select
 from graphgauge.core.result import Result
 from graphgauge.core.types import Floats
 from graphgauge.explanation.ask import collect
 from graphgauge.explanation.conventions import TOLD, conventions_of, refuse_joined, under
-from graphgauge.explanation.declared import COMPARED, estimated, metric_of
+from graphgauge.explanation.declared import COMPARED, estimated, refuse_foreign, wanted_by
 from graphgauge.explanation.figure import curves
 from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.masks import LEVELS, RANDOM, Settings, numbers_of, shares_of
-from graphgauge.explanation.sample import NEEDS, Rules, Sample, sample_of, samples_by_need
+from graphgauge.explanation.sample import Rules, Sample, sample_of, samples_by_need
 from graphgauge.explanation.table import AnswerTable, chosen_of
 from graphgauge.io.code import own_code
 from graphgauge.protocols import under_protocols
@@ -144,7 +144,7 @@ def evaluate(
         "seed": whole_number("seed", seed) or None,
     }
     asking = {name: value for name, value in asking.items() if value is not None}
-    _refuse_unknown(metrics)
+    wanted_by(metrics)  # refuses unknown names before a model is asked
     if explanations is None:
         answers = as_table(table)
         _refuse_other(answers, asking)
@@ -253,12 +253,12 @@ def compare(
     if isinstance(table, Sequence) and table and isinstance(table[0], Explanation):
         table = collect(None, table, metrics=[metric])
     answers = as_table(table)
-    entry, params = metric_of(metric)
+    refuse_foreign(metric)
+    entry, params = find(metric, "explanation")
     key = entry.key_of(**params)
     names = [explainers] if isinstance(explainers, str) else list(explainers or answers.explainers)
     for name in names:
         one_of("explainer", name, answers.explainers)
-    asked = None if options.get("protocol") else [key]
     drawn = answers.settings.random and not isinstance(entry.chance, NoChance) and "seeds" not in entry.needs
     if random and drawn and RANDOM not in names:
         names.append(RANDOM)
@@ -386,14 +386,6 @@ def _against_random(result: Result, estimate: Estimate, chosen: Chosen, sample: 
 # ---- what is asked for
 
 
-def _refuse_unknown(metrics: Any) -> None:
-    """Refuse unknown names before a model is run."""
-    for name in [metrics] if isinstance(metrics, str) else metrics if isinstance(metrics, list | tuple) else ():
-        if isinstance(name, str) and name not in ("all", "default"):
-            metric_of(name)
-    select("explanation", metrics, NEEDS)
-
-
 def _refuse_other(table: AnswerTable, asking: Mapping[str, Any]) -> None:
     """A table was collected with options of its own, which can be repeated; the ranking of none is normalised."""
     levels, topk = shares_of(asking.get("sparsity_levels")), numbers_of(asking.get("topk"))
@@ -412,29 +404,28 @@ def _refuse_other(table: AnswerTable, asking: Mapping[str, Any]) -> None:
 
 def _labels(groups: Any, sample: Sample) -> dict[str, list[Any]]:
     """The group of each event along each axis."""
-    if groups is None:
-        return {}
-    if not isinstance(groups, Iterable):
+    if not isinstance(groups, Iterable | None):
         fix = f"Use {' or '.join(map(repr, GROUPS))}, or {{name: {{event: group}}}}."
         raise OptionError(f"groups must be names or dictionaries by event, not {groups!r:.40}", fix=fix)
-    names = [groups] if isinstance(groups, str) else groups
-    given = dict(groups) if isinstance(groups, Mapping) else dict.fromkeys(names)
-    labels: dict[str, list[Any]] = {}
-    for axis, by_event in given.items():
-        if not isinstance(axis, str) or axis == "n":
-            raise OptionError(f"{axis!r:.40} cannot name groups", fix="Use another text.")
-        if by_event is None:
-            labels[axis] = list(_own_groups(one_of("groups", axis, GROUPS), sample))
-            continue
-        if not isinstance(by_event, Mapping):
-            raise OptionError(f"groups of {axis!r:.40} must be a dictionary by event", fix="{event: group, …}.")
-        known = {str(event): group for event, group in by_event.items()}
-        for event in sample.events:
-            group = known.get(str(event.id))
-            if group is None or group != group:
-                raise InputError(f"event {event.id!r:.80} has no group", where=f"groups, {axis}")
-        labels[axis] = [known[str(event.id)] for event in sample.events]
-    return labels
+    names = [groups] if isinstance(groups, str) else groups or ()
+    given = groups if isinstance(groups, Mapping) else dict.fromkeys(names)
+    return {axis: _group_of_each(axis, by_event, sample) for axis, by_event in given.items()}
+
+
+def _group_of_each(axis: Any, by_event: Any, sample: Sample) -> list[Any]:
+    """The group of each event along one axis: its own, or the one that a dictionary has for it."""
+    if not isinstance(axis, str) or axis == "n":
+        raise OptionError(f"{axis!r:.40} cannot name groups", fix="Use another text.")
+    if by_event is None:
+        return list(_own_groups(one_of("groups", axis, GROUPS), sample))
+    if not isinstance(by_event, Mapping):
+        raise OptionError(f"groups of {axis!r:.40} must be a dictionary by event", fix="{event: group, …}.")
+    known = {str(event): group for event, group in by_event.items()}
+    groups = [known.get(str(event.id)) for event in sample.events]
+    for event, group in zip(sample.events, groups, strict=True):
+        if group is None or group != group:
+            raise InputError(f"event {event.id!r:.80} has no group", where=f"groups, {axis}")
+    return groups
 
 
 def _own_groups(axis: str, sample: Sample) -> Iterator[str]:

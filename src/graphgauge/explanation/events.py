@@ -1,4 +1,7 @@
-"""Events: one question each, with the explanations of all explainers, and what the model answered."""
+"""Events: one question each, with the explanations of all explainers and what the model answered; and their lines.
+
+A line of a .jsonl file is a header with settings, a note, or an event. Reading runs no code from a file.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
+import msgspec
 import numpy as np
+from msgspec import UNSET, Struct, UnsetType
 
 from graphgauge.core.arrays import as_numeric, is_tensor, refuse_nan
 from graphgauge.core.errors import InputError
-from graphgauge.core.types import Floats, Mask
-from graphgauge.explanation.inputs import Context, Explanation, Subgraph
-from graphgauge.explanation.masks import packed
+from graphgauge.core.number import plain
+from graphgauge.core.types import Floats, Ints, Mask
+from graphgauge.explanation.inputs import EDGES, Context, Explanation, Subgraph
+from graphgauge.explanation.masks import Settings, packed
 
 EventId = str | int
 # How far probabilities may be outside [0, 1] by rounding, and their sum from 1.
 _OUTSIDE, _SUM = 1e-6, 1e-3
-# Targets nested more deeply are a mistake.
-_DEPTH = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +69,19 @@ class Event:
         """The row of each mask, by its bits."""
         return {key: row for row, key in enumerate(packed(self.masks))}
 
+    def answered(self, masks: Mask, outputs: Floats, apart: float) -> Event:
+        """The event with answers to more masks."""
+        if len(self.masks) and len(masks):
+            masks, outputs = np.concatenate([self.masks, masks]), np.concatenate([self.outputs, outputs])
+        elif len(self.masks):
+            masks, outputs = self.masks, self.outputs
+        return replace(self, masks=masks, outputs=outputs, apart=max(apart, self.apart))
+
+    def rows(self, masks: Mask) -> Ints:
+        """The row of each of these masks (…, E) among the event's own, −1 where it was not asked."""
+        rows = [self.row_of.get(key, -1) for key in packed(masks)]
+        return np.array(rows, np.int64).reshape(masks.shape[:-1])
+
     @cached_property
     def truths(self) -> Mask:
         """(T, units) the accepted explanations in units: all that have an edge of it."""
@@ -80,32 +97,28 @@ class Event:
 
 
 def grouped(explanations: Iterable[Explanation]) -> list[Event]:
-    """Explanations by event, in order of first appearance; every event gets an id."""
-    if isinstance(explanations, Explanation) or not isinstance(explanations, Iterable):
-        explanations = [explanations]
-    by_id: dict[EventId, list[Explanation]] = {}
-    contexts: dict[int, tuple[EventId, Context]] = {}  # by their identity; they are kept alive
-    nameless: dict[Any, list[Context]] = {}
-    for explanation in explanations:
-        if not isinstance(explanation, Explanation):
-            kind = type(explanation)
-            name = f"{kind.__module__}." * ("torch" in kind.__module__) + kind.__name__
-            what = f"expected Explanation objects, found {name}"
-            fix = "Read a file with read_explanations; wrap other libraries' objects with from_pyg or from_result."
-            raise InputError(what, where="explanations", fix=fix)
-        context = explanation.context
-        if id(context) not in contexts:
-            if context.event is None:
-                _refuse_repeated(explanation, nameless)
-            contexts[id(context)] = len(contexts) if context.event is None else context.event, context
-        by_id.setdefault(contexts[id(context)][0], []).append(explanation)
-    given = {context.event for _, context in contexts.values()}
-    twice = [event for event, context in contexts.values() if context.event is None and event in given]
-    if twice:
-        what = f"the id {twice[0]} is given to one event and also numbers another without an id"
+    """Explanations by event, in order of first appearance. Without ids, each context is an event, and is numbered."""
+    several = isinstance(explanations, Iterable) and not isinstance(explanations, Explanation)
+    said: list[Any] = [*explanations] if several else [explanations]
+    for kind in {type(each) for each in said if not isinstance(each, Explanation)}:
+        name = f"{kind.__module__}." * ("torch" in kind.__module__) + kind.__name__
+        what = f"expected Explanation objects, found {name}"
+        fix = "Read a file with read_explanations; wrap other libraries' objects with from_pyg or from_result."
+        raise InputError(what, where="explanations", fix=fix)
+    named = {each.context.event is not None for each in said}
+    if len(named) > 1:
+        what = "some events have an id and others have none"
         raise InputError(what, where="explanations", fix="Give ids to all events or to none.")
+    if named == {False}:
+        _refuse_repeated(said)
+    number: dict[int, int] = {}
+    by_id: dict[EventId, list[Explanation]] = {}
+    for each in said:
+        own = each.context.event
+        event = number.setdefault(id(each.context), len(number)) if own is None else own
+        by_id.setdefault(event, []).append(each)
     refuse_two_kinds(by_id)
-    return [Event(_shared([each.context for each in said], event), tuple(said)) for event, said in by_id.items()]
+    return [Event(_shared([each.context for each in own], event), tuple(own)) for event, own in by_id.items()]
 
 
 def joined(earlier: Event, later: Event) -> Event:
@@ -119,15 +132,12 @@ def joined(earlier: Event, later: Event) -> Event:
                 what = f"has another importance by {each.explainer!r:.80} already"
                 raise InputError(what, fix=fix)
             said[each.key] = each
-        new = [row for mask, row in later.row_of.items() if mask not in earlier.row_of]
-        both = [(earlier.row_of[mask], row) for mask, row in later.row_of.items() if mask in earlier.row_of]
-        if any(not np.array_equal(earlier.outputs[one], later.outputs[other]) for one, other in both):
+        places = earlier.rows(later.masks)
+        new = places < 0
+        if not new.all() and not np.array_equal(earlier.outputs[places[~new]], later.outputs[~new]):
             raise InputError("has another answer to a mask already", fix=fix)
-    masks, outputs = earlier.masks, earlier.outputs
-    if new:
-        masks = np.concatenate([masks, later.masks[new]]) if len(masks) else later.masks
-        outputs = np.concatenate([outputs, later.outputs[new]]) if len(outputs) else later.outputs
-    return Event(context, tuple(said.values()), masks, outputs, max(earlier.apart, later.apart))
+    whole = replace(earlier, context=context, explanations=tuple(said.values()))
+    return whole.answered(later.masks[new], later.outputs[new], later.apart)
 
 
 def refuse_two_kinds(ids: Iterable[EventId]) -> None:
@@ -145,22 +155,21 @@ def located(place: str) -> Iterator[None]:
         yield
     except InputError as error:
         where = place if error.where is None else f"{place}, {error.where}"
-        raise InputError(error.what, where=where, fix=error.fix) from None
+        raise InputError(error.what, where=where, fix=error.fix) from error.__cause__
     except (ValueError, OverflowError) as error:
         raise InputError(f"cannot be read ({error})", where=place) from None
 
 
-def _refuse_repeated(explanation: Explanation, earlier: dict[Any, list[Context]]) -> None:
-    """Refuse a question that the explainer already explained; without ids it would count as two events."""
-    context = explanation.context
-    others = earlier.setdefault((*explanation.key, context.subgraph.edge_index.tobytes()), [])
-    if any(_difference(context, other) is None for other in others):
-        raise InputError(
-            f"{explanation.explainer!r:.80} explains the same subgraph and target twice, without event ids",
-            where="explanations",
-            fix="Name every explainer (explainer=), and give explanations of one event the same id (event=).",
-        )
-    others.append(context)
+def _refuse_repeated(said: Sequence[Explanation]) -> None:
+    """Refuse a question that an explainer explains in two contexts; without ids it would count as two events."""
+    earlier: dict[Any, list[Context]] = {}
+    for each in said:
+        contexts = earlier.setdefault((*each.key, each.context.subgraph.edge_index.tobytes()), [])
+        if any(_difference(each.context, other) is None for other in contexts if other is not each.context):
+            what = f"{each.explainer!r:.80} explains the same subgraph and target twice, without event ids"
+            fix = "Name every explainer (explainer=), and give explanations of one event the same id (event=)."
+            raise InputError(what, where="explanations", fix=fix)
+        contexts.append(each.context)
 
 
 # ---- one question
@@ -207,18 +216,16 @@ def _same(one: Any, other: Any) -> bool:
         return False
 
 
-def plain_target(value: Any, depth: int = 0, *, stored: bool = True) -> Any:
+def plain_target(value: Any, *, stored: bool = True) -> Any:
     """A target as numbers, text, lists and dictionaries, as files have it; only what is not `stored` may be else."""
-    if depth > _DEPTH:
-        raise InputError("is nested too deeply to be stored", where="target")
     if is_tensor(value):
         value = value.detach().cpu().numpy()
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fiubU":
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [plain_target(item, depth + 1, stored=stored) for item in value]
+        return [plain_target(item, stored=stored) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {key: plain_target(item, depth + 1, stored=stored) for key, item in value.items()}
+        return {key: plain_target(item, stored=stored) for key, item in value.items()}
     if not stored or value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -279,3 +286,164 @@ def probabilities(outputs: Floats, model_output: str | None) -> Floats:
     # The smaller of the two probabilities is computed, to keep all digits.
     less = np.exp(-np.abs(one)) / (1 + np.exp(-np.abs(one)))
     return np.where((one >= 0)[:, np.newaxis], np.stack([less, 1 - less], axis=1), np.stack([1 - less, less], axis=1))
+
+
+# ---- lines of files
+
+SCHEMA = "graphgauge/explanation/3"
+Number = float | Literal["inf", "-inf"] | None
+# Nodes that are not listed, beside 32 for each edge: in a short file a number could stand for many.
+_FEW_NODES, _NODES_PER_EDGE = 1_000, 32
+# Several accepted explanations are lists of candidates, which may be empty; as masks they are no larger than this.
+_LARGEST_TRUTH = 1 << 28
+
+
+class _GraphFields(Struct, omit_defaults=True, forbid_unknown_fields=True):
+    edge_index: list[list[int]]
+    nodes: list[int | str] | None = None
+    times: list[int | float] | None = None
+    candidates: list[int] | None = None
+    units: list[int | str] | None = None
+    ids: list[int] | None = None
+    masked: str = EDGES
+
+
+class _ExplanationFields(Struct, omit_defaults=True, forbid_unknown_fields=True):
+    explainer: str
+    importance: list[Number]
+    elapsed: float | None = None
+    seed: int | None = None
+
+    @classmethod
+    def of(cls, one: Explanation) -> _ExplanationFields:
+        elapsed = None if one.elapsed is None else float(one.elapsed)
+        return cls(one.explainer, plain(one.importance), elapsed, one.seed)
+
+
+class Line(Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """A header has a schema and settings, a note only that, an event the rest; explanations alone have no masks."""
+
+    schema: str | UnsetType = UNSET
+    settings: Settings | UnsetType = UNSET
+    note: str | UnsetType = UNSET
+    event: int | str | UnsetType = UNSET
+    target: Any = None
+    label: int | None = None
+    truth: list[int | list[int]] | None = None
+    subgraph: _GraphFields | UnsetType = UNSET
+    explanations: list[_ExplanationFields] = []
+    masks: list[str] = []
+    outputs: list[list[Number]] = []
+    apart: float = 0.0
+
+
+def header_line(settings: Settings) -> bytes:
+    """The first line of a table."""
+    return _encoded(Line(schema=SCHEMA, settings=settings))
+
+
+def note_line(note: str) -> bytes:
+    """A line that says what was left out."""
+    return _encoded(Line(note=note))
+
+
+def event_line(event: Event) -> bytes:
+    """The line of an event."""
+    context, graph = event.context, event.subgraph
+    every = graph.masked == EDGES and np.array_equal(graph.candidates, np.arange(graph.edges))
+    same_ids = np.array_equal(graph.ids, graph.candidates)
+    subgraph = _GraphFields(
+        edge_index=plain(graph.edge_index),
+        nodes=plain(graph.nodes),
+        times=plain(graph.times),
+        candidates=None if every else plain(graph.candidates),
+        units=plain(graph.units),
+        ids=None if same_ids else plain(graph.ids),
+        masked=graph.masked,
+    )
+    truths: Any = [np.flatnonzero(truth).tolist() for truth in context.truths]
+    line = Line(
+        event=event.id,
+        target=plain_target(context.target),
+        label=context.label,
+        truth=None if context.truth is None else truths if context.truth.ndim == 2 else truths[0],
+        subgraph=subgraph,
+        explanations=[_ExplanationFields.of(each) for each in event.explanations],
+        masks=[bits.hex() for bits in packed(event.masks)],
+        outputs=plain(event.outputs),
+        apart=event.apart,
+    )
+    return _encoded(line)
+
+
+def _encoded(line: Line) -> bytes:
+    return msgspec.json.encode(line) + b"\n"
+
+
+def line_of(text: bytes) -> Line:
+    """The line of a text."""
+    try:
+        return msgspec.json.decode(text, type=Line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        what = "is nested too deeply" if isinstance(error, RecursionError) else f"is not valid: {error}"
+        raise InputError(what, fix="Write it again with write_explanations or collect.") from error
+
+
+def event_of(line: Line, settings: Settings | None) -> Event:
+    """The event of a line; with settings, that of a table, whose importances are not NaN."""
+    if line.event is UNSET or line.subgraph is UNSET:
+        absent = "event" if line.event is UNSET else "subgraph"
+        raise InputError("is missing", where=absent, fix="Give every event an id and its subgraph.")
+    subgraph = _subgraph(line.subgraph)
+    context = Context(subgraph, line.target, line.event, line.label, _truth(line.truth, len(subgraph)))
+    said = []
+    for each in line.explanations:
+        importance = np.array(each.importance, np.float64)
+        said.append(Explanation(context, importance, each.explainer, each.elapsed, each.seed))
+        if settings is not None:
+            refuse_nan(importance, "importance", fix=f"{said[-1].who}.")
+    event = Event(context, tuple(said))
+    if settings is None or not (line.masks or line.outputs):
+        return event
+    masks = _masks(line.masks, len(subgraph))
+    with located("outputs"):
+        rows = np.array(line.outputs, np.float64)
+    outputs = checked_outputs(answer_rows(rows, len(masks), "outputs"), settings.model_output, "outputs")
+    return event.answered(masks, outputs, line.apart)
+
+
+def _subgraph(graph: _GraphFields) -> Subgraph:
+    with located("edge_index"):
+        edges = np.array(graph.edge_index, np.int64).reshape(len(graph.edge_index), -1)
+    largest = int(edges.max(initial=-1))
+    if graph.nodes is None and largest >= _FEW_NODES + _NODES_PER_EDGE * edges.shape[1]:
+        raise InputError(f"there is no node {largest}", where="edge_index", fix="List the nodes.")
+    return Subgraph(edges, graph.nodes, graph.times, graph.candidates, graph.units, graph.ids, graph.masked)
+
+
+def _truth(listed: Any, count: int) -> Mask | None:
+    """The accepted explanation, or one row for each of several, from lists of candidates."""
+    if listed is None:
+        return None
+    several = bool(listed) and all(isinstance(each, list) for each in listed)
+    rows = listed if several else [listed]
+    numbers = (place for row in rows for place in row)
+    if len(rows) * count > _LARGEST_TRUTH or not all(type(each) is int and 0 <= each < count for each in numbers):
+        raise InputError(f"expected candidate numbers from 0 to {count - 1}", where="truth")
+    truths = np.zeros((len(rows), count), bool)
+    for row, places in zip(truths, rows, strict=True):
+        row[places] = True
+    return truths if several else truths[0]
+
+
+def _masks(lines: Sequence[str], width: int) -> Mask:
+    """Masks from hexadecimal text, one bit per candidate."""
+    size = (width + 7) // 8
+    with located("masks"):
+        content = [bytes.fromhex(line) for line in lines]
+    if any(len(bits) != size for bits in content):
+        raise InputError(f"expected {size} bytes per mask, one bit for each of {width} candidates", where="masks")
+    if len({*content}) < len(content):
+        raise InputError("a mask is listed twice", where="masks")
+    bits = np.frombuffer(b"".join(content), np.uint8).reshape(len(content), size)
+    return np.unpackbits(bits, axis=1, count=width).astype(bool)

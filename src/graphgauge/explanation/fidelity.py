@@ -7,7 +7,7 @@ and k at a level s is s · E as Python rounds it. Values are means over events.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -23,7 +23,24 @@ from graphgauge.explanation.sample import Sample, over_events
 _MANY = 0.25
 _USUAL = Level("0.1")
 _UNIT = (0.0, 1.0)
-_LABELS: dict[str, Any] = {"conventions": EMPTY, "reference": "amara2022", "bounds": (0, 1)}
+_label = partial(explained, conventions=EMPTY, reference="amara2022", bounds=(0, 1), compared=True)
+_sweep = partial(
+    explained, conventions=EMPTY | {"sweep": AS_CHOSEN}, reference="chen2023", bounds=(0, 1), compared=True
+)
+_AREA = {"area": "trapezoid over the achieved k/E, divided by its span"}
+_curve = partial(explained, conventions=SCORED | _AREA, curve=True, compared=True, default=True)
+_FROM_0 = {"area": "trapezoid over the achieved k/E from 0, divided by its span"}
+_score_curve = partial(
+    explained, conventions=SCORED | _FROM_0, reference="petsiuk2018", curve=True, compared=True, bounds=(0, 1)
+)
+_robust = partial(
+    explained,
+    needs=("robust",),
+    reference="zheng2024",
+    conventions=SCORED | {"robust": AS_CHOSEN},
+    compared=True,
+    levels=against("random"),
+)
 
 
 # ---- the score, dropped and kept
@@ -161,15 +178,7 @@ def _kept_label(s: Sample, kind: str) -> Estimate:
     return s.mean(area / s.settings.acc_cap, ends=_UNIT)
 
 
-_SWEEP: dict[str, Any] = {
-    "conventions": EMPTY | {"sweep": AS_CHOSEN},
-    "reference": "chen2023",
-    "bounds": (0, 1),
-    "compared": True,
-}
-
-
-@explained("acc_auc", "sweep", **_SWEEP, default=True)
+@_sweep("acc_auc", "sweep", default=True)
 def acc_auc(s: Sample) -> Estimate:
     """Share of a sweep over sparse explanations that keeps the label predicted on the whole graph.
 
@@ -179,13 +188,13 @@ def acc_auc(s: Sample) -> Estimate:
     return _kept_label(s, "sweep")
 
 
-@explained("acc_auc.drop", "sweep_drop", **_SWEEP, direction="lower")
+@_sweep("acc_auc.drop", "sweep_drop", direction="lower")
 def acc_auc_drop(s: Sample) -> Estimate:
     """Share of a sweep that has the label of the whole graph without the top s, for s from 0 to the cap."""
     return _kept_label(s, "sweep_drop")
 
 
-@explained("acc_auc.complement", "sweep_complement", **_SWEEP)
+@_sweep("acc_auc.complement", "sweep_complement")
 def acc_auc_complement(s: Sample) -> Estimate:
     """Share of a sweep that has the label of the whole graph with the top 1 − s, for s from 0 to the cap.
 
@@ -202,21 +211,15 @@ def _area(s: Sample, counts: Floats, heights: Floats, reason: str, ends: tuple[f
 
 
 _TWO = "fewer than two distinct levels"
-_CURVE: dict[str, Any] = {
-    "conventions": SCORED | {"area": "trapezoid over the achieved k/E, divided by its span"},
-    "curve": True,
-    "compared": True,
-    "default": True,
-}
 
 
-@explained("necessity_auc", "drop", **_CURVE)
+@_curve("necessity_auc", "drop")
 def necessity_auc(s: Sample) -> Estimate:
     """The mean height of the curve of `fidelity_drop.signed` over the achieved shares k/E."""
     return _area(s, *_by_count(s, s.drops), _TWO, (-1.0, 1.0))
 
 
-@explained("sufficiency_auc", "keep", **_CURVE, direction="lower")
+@_curve("sufficiency_auc", "keep", direction="lower")
 def sufficiency_auc(s: Sample) -> Estimate:
     """The mean height of the curve of `fidelity_keep.signed` over the achieved shares k/E."""
     return _area(s, *_by_count(s, s.keeps), _TWO, (-1.0, 1.0))
@@ -229,22 +232,13 @@ def _score_area(s: Sample, kind: str, first: Floats) -> Estimate:
     return _area(s, counts, np.column_stack([first, heights]), "no level above 0", _UNIT)
 
 
-_SCORE_CURVE: dict[str, Any] = {
-    "conventions": SCORED | {"area": "trapezoid over the achieved k/E from 0, divided by its span"},
-    "reference": "petsiuk2018",
-    "curve": True,
-    "compared": True,
-    "bounds": (0, 1),
-}
-
-
-@explained("deletion_auc", "drop", **_SCORE_CURVE, direction="lower")
+@_score_curve("deletion_auc", "drop", direction="lower")
 def deletion_auc(s: Sample) -> Estimate:
     """The mean score while the most important edges are removed, from the whole graph to the largest level."""
     return _score_area(s, "drop", s.whole())
 
 
-@explained("insertion_auc", "keep", **_SCORE_CURVE)
+@_score_curve("insertion_auc", "keep")
 def insertion_auc(s: Sample) -> Estimate:
     """The mean score while the most important edges are added, from the empty graph to the largest level."""
     return _score_area(s, "keep", s.f(s.answers.empty, np.arange(len(s)))[s.event])
@@ -253,13 +247,13 @@ def insertion_auc(s: Sample) -> Estimate:
 # ---- labels and all probabilities
 
 
-@explained("label_flip_drop@{level}", "drop", **_LABELS, compared=True)
+@_label("label_flip_drop@{level}", "drop")
 def label_flip_drop(s: Sample, *, level: Level = _USUAL) -> Estimate:
     """Share of events whose predicted label changes when the explanation is dropped."""
     return s.mean(1 - s.same("drop")[:, s.level(level)], ends=_UNIT)
 
 
-@explained("label_flip_keep@{level}", "keep", **_LABELS, compared=True, direction="lower")
+@_label("label_flip_keep@{level}", "keep", direction="lower")
 def label_flip_keep(s: Sample, *, level: Level = _USUAL) -> Estimate:
     """Share of events whose predicted label changes when only the explanation is kept."""
     return s.mean(1 - s.same("keep")[:, s.level(level)], ends=_UNIT)
@@ -314,40 +308,32 @@ def unfaithfulness(s: Sample, *, level: Level = _USUAL) -> Estimate:
 
 # ---- robust fidelity
 
-_ROBUST: dict[str, Any] = {
-    "needs": ("robust",),
-    "reference": "zheng2024",
-    "conventions": SCORED | {"robust": AS_CHOSEN},
-    "compared": True,
-    "levels": against("random"),
-}
 
-
-def _robust(s: Sample, kind: str, level: Level) -> Floats:
+def _sampled(s: Sample, kind: str, level: Level) -> Floats:
     """(M,) f(G) less the mean score over the samples."""
     return np.asarray(s.change(kind)[:, s.level(level)].mean(axis=1))
 
 
-@explained("robust_drop@{level}", "robust_drop", **_ROBUST)
+@_robust("robust_drop@{level}", "robust_drop")
 def robust_drop(s: Sample, *, level: Level = _USUAL) -> Estimate:
     """Robust fidelity+: the decrease of the score when a small random part of the explanation is dropped.
 
     f(G) − E f(G without a random share `robust_drop` of the top k). The masked graphs stay close to the graphs that the
     model was trained on.
     """
-    return s.mean(_robust(s, "robust_drop", level))
+    return s.mean(_sampled(s, "robust_drop", level))
 
 
-@explained("robust_keep@{level}", "robust_keep", **_ROBUST, direction="lower")
+@_robust("robust_keep@{level}", "robust_keep", direction="lower")
 def robust_keep(s: Sample, *, level: Level = _USUAL) -> Estimate:
     """Robust fidelity−: the decrease of the score when a small random part of the other edges is dropped.
 
     f(G) − E f(the top k and a random share `robust_keep` of the others).
     """
-    return s.mean(_robust(s, "robust_keep", level))
+    return s.mean(_sampled(s, "robust_keep", level))
 
 
-@explained("robust_delta@{level}", "robust_drop", "robust_keep", **_ROBUST, bounds=(-2, 2))
+@_robust("robust_delta@{level}", "robust_drop", "robust_keep", bounds=(-2, 2))
 def robust_delta(s: Sample, *, level: Level = _USUAL) -> Estimate:
     """Robust fidelity+ minus robust fidelity−: a part of the explanation matters more than a part of the rest."""
-    return s.mean(_robust(s, "robust_drop", level) - _robust(s, "robust_keep", level), ends=(-2.0, 2.0))
+    return s.mean(_sampled(s, "robust_drop", level) - _sampled(s, "robust_keep", level), ends=(-2.0, 2.0))

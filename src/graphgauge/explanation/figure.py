@@ -25,24 +25,21 @@ _NAME = 24
 
 def curves(sample: Sample, confidence: float) -> Grid:
     """The mean signed change at the mean achieved share k/E of each level, with its interval, and of random orders."""
-    levels = list(sample.grid)
     known = sample.units > 0
-    shares = [
-        float(np.mean(sample.count(level)[known] / sample.units[known])) if known.any() else np.nan for level in levels
-    ]
+    achieved = [sample.count(level)[known] / sample.units[known] for level in sample.grid]
+    shares = [float(np.mean(each)) if known.any() else np.nan for each in achieved]
     columns: dict[str, Any] = {"share": shares}
     for kind in _SIDES:
         metric, _ = find(f"fidelity_{kind}.signed@0.1", "explanation")
-        estimates = [metric(sample, level=level) for level in levels]
+        estimates = [metric(sample, level=level) for level in sample.grid]
         bounds: Any = [metric.bounds_of(sample, each, confidence) for each in estimates]
-        columns[kind] = [float(each.value[0]) for each in estimates]
+        blind = [metric(sample.random, level=level) for level in sample.grid if len(sample.random.owner)]
         columns |= {
-            f"{kind}.low": [float(b.low[0]) for b in bounds],
-            f"{kind}.high": [float(b.high[0]) for b in bounds],
+            kind: [each.value[0] for each in estimates],
+            f"{kind}.low": [each.low[0] for each in bounds],
+            f"{kind}.high": [each.high[0] for each in bounds],
+            f"{kind}.random": [each.value[0] for each in blind] or [np.nan] * len(estimates),
         }
-        blind = sample.random
-        there = bool(len(blind.owner))
-        columns[f"{kind}.random"] = [float(metric(blind, level=each).value[0]) if there else np.nan for each in levels]
     order = np.argsort(shares, kind="stable")
     return Grid.of(**{name: np.array(values, np.float64)[order] for name, values in columns.items()})
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from graphgauge.core.errors import InputError, OptionError, one_of
@@ -131,16 +131,12 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def extends(self, other: Settings) -> bool:
         """Whether all masks under the other settings are masks under these, so that answers can be added."""
         wider = all({*getattr(other, name)} <= {*getattr(self, name)} for name in ("levels", "topk", "asked"))
-        same = replace(self, levels=other.levels, topk=other.topk, asked=other.asked, random=other.random) == other
-        return wider and same and self.random >= other.random
+        other_masks = {"levels": other.levels, "topk": other.topk, "asked": other.asked, "random": other.random}
+        return wider and self.random >= other.random and replace(self, **other_masks) == other
 
     def differing(self, other: Settings) -> list[str]:
         """The names of the settings that differ."""
         return [name for name in self.__struct_fields__ if getattr(self, name) != getattr(other, name)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As a file has it."""
-        return dict(to_builtins(self))
 
 
 def shares_of(values: Any) -> tuple[float, ...]:
@@ -203,53 +199,31 @@ def _draws(event: Any, seed: int, purpose: str, rows: int, columns: int) -> Floa
 # ---- cuts
 
 
-class Cuts(NamedTuple):
-    """The masks of some rankings: (rankings, masks, candidates) distinct ones, and where those of each kind are.
+def cuts(subgraph: Subgraph, ranks: Ints, settings: Settings, event: Any) -> dict[Kind, Mask]:
+    """The masks that the settings ask for, of rankings (orders, units): by kind, (orders, levels, candidates).
 
-    `places` are (rankings, levels) rows of all masks in one list, for robust fidelity (rankings, levels, samples).
+    Those of robust fidelity are (orders, levels, samples, candidates).
     """
-
-    masks: Mask
-    places: Mapping[str, Ints]
-
-
-def cuts(subgraph: Subgraph, ranks: Ints, settings: Settings, event: Any) -> Cuts:
-    """The masks that the settings ask for, of rankings (orders, units)."""
-    orders, width = len(ranks), len(subgraph)
-    counts, dropped, numbers = _counts_of(settings, subgraph.unit_count)
-    if orders * len(counts) * width > _LARGEST:
-        what = f"{orders:,} orders of {width:,} candidates are cut at {len(counts):,} places"
+    orders, width, units = len(ranks), len(subgraph), subgraph.unit_count
+    counts = _counts(settings, units)
+    places = sum(map(len, counts.values()))
+    if orders * places * width > _LARGEST:
+        what = f"{orders:,} orders of {width:,} candidates are cut at {places:,} places"
         raise InputError(what, fix="Ask for fewer levels, points or orders.")
-    place = ranks[:, subgraph.unit_of].reshape(orders, 1, width)
-    masks = (place < counts) ^ dropped
-    starts = np.arange(orders)[:, np.newaxis] * len(counts)
-    places = {kind: starts + own for kind, own in numbers.items()}
-    flat = masks.reshape(orders * len(counts), width)
-    for kind in (each for each in settings.asked if each in ROBUST):
-        more = _robust(subgraph, ranks, settings, event, kind)
-        number = math.prod(more.shape[:-1])
-        places[kind] = len(flat) + np.arange(number).reshape(more.shape[:-1])
-        flat = np.concatenate([flat, more.reshape(number, width)])
-    return Cuts(flat, places)
+    place = ranks[:, np.newaxis, subgraph.unit_of]
+    masks = {kind: (place < count) ^ (kind in DROPPED) for kind, count in counts.items()}
+    robust = [kind for kind in settings.asked if kind in ROBUST]
+    return masks | {kind: _robust(subgraph, ranks, settings, event, kind) for kind in robust}
 
 
 @lru_cache(maxsize=1024)
-def _counts_of(settings: Settings, units: int) -> tuple[Ints, Mask, dict[str, Ints]]:
-    """The distinct cuts of so many units: the count of each, whether that many are dropped, and which each kind has."""
-    kinds = [kind for kind in settings.asked if kind not in ROBUST]
-    counts = {kind: settings.counts(kind, units) for kind in kinds}
-    # A cut is a number: its count, negative if that many are dropped.
-    codes = [~each if kind in DROPPED else each for kind, each in counts.items()]
-    distinct, inverse = np.unique(np.concatenate([np.zeros(0, np.int64), *codes]), return_inverse=True)
-    dropped = (distinct < 0)[:, np.newaxis]
-    ends = np.cumsum([len(each) for each in codes]).tolist()
-    parts = zip(kinds, [0, *ends], ends, strict=False)
-    numbers: dict[str, Ints] = {kind: inverse[first:last].astype(np.int64) for kind, first, last in parts}
-    return np.where(dropped, ~distinct[:, np.newaxis], distinct[:, np.newaxis]), dropped, numbers
+def _counts(settings: Settings, units: int) -> dict[Kind, Ints]:
+    """How many of so many units each mask keeps or drops, in a column; events of a table often have equally many."""
+    return {kind: settings.counts(kind, units)[:, np.newaxis] for kind in settings.asked if kind not in ROBUST}
 
 
 def _robust(subgraph: Subgraph, ranks: Ints, settings: Settings, event: Any, kind: str) -> Mask:
-    """(orders, levels, samples, candidates): a part of the explanation is dropped, or it is kept with part of the rest.
+    """A part of the explanation is dropped, or it is kept with part of the rest.
 
     The draws are the same for every explainer and level of an event.
     """
@@ -260,31 +234,26 @@ def _robust(subgraph: Subgraph, ranks: Ints, settings: Settings, event: Any, kin
     return kept[..., subgraph.unit_of]
 
 
-def packed(masks: Mask) -> list[bytes]:
-    """The rows of a matrix of masks as keys: equal masks have equal keys."""
-    width, content = (masks.shape[1] + 7) // 8, np.packbits(masks, axis=1).tobytes()
-    return [content[row * width : (row + 1) * width] for row in range(len(masks))]
-
-
-def _distinct(parts: Iterable[Mask], known: Iterable[bytes]) -> Mask:
-    """The masks of all parts, each once and without those that are known."""
-    seen, kept = {*known}, []
-    for masks in parts:
-        new = [key not in seen and not seen.add(key) for key in packed(masks)]  # type: ignore[func-returns-value]
-        kept.append(masks[np.array(new, bool)])
-    return np.concatenate(kept)
-
-
 def needed_masks(
     subgraph: Subgraph, explanations: Iterable[Explanation], settings: Settings, event: Any, known: Iterable[bytes]
 ) -> Mask:
-    """The masks of an event that have no answer: the whole graph comes first, the empty one second."""
+    """The masks of an event that have no answer, each once: the whole graph, the empty one, then the sparsest first."""
     if not settings.asked:
         return np.zeros((0, len(subgraph)), bool)
     own = [rankings(each, unit_importance(each, settings.by), settings) for each in explanations]
     drawn = random_places(subgraph, event, settings.seed, "random", settings.random)
-    masks = cuts(subgraph, np.concatenate([*own, drawn]), settings, event).masks
-    return _distinct([whole_and_empty(subgraph), masks], known)
+    by_kind = cuts(subgraph, np.concatenate([*own, drawn]), settings, event).values()
+    flat = np.concatenate([each.reshape(math.prod(each.shape[:-1]), len(subgraph)) for each in by_kind])
+    sparsest_first = flat[np.argsort(flat.sum(axis=1), kind="stable")]
+    masks = np.concatenate([whole_and_empty(subgraph), sparsest_first])
+    first = {key: row for row, key in reversed([*enumerate(packed(masks))])}
+    return masks[sorted(first[key] for key in first.keys() - {*known})]
+
+
+def packed(masks: Mask) -> list[bytes]:
+    """Masks (…, E) as keys, row by row: equal masks have equal keys."""
+    width, content = (masks.shape[-1] + 7) // 8, np.packbits(masks, axis=-1).tobytes()
+    return [content[row * width : (row + 1) * width] for row in range(math.prod(masks.shape[:-1]))]
 
 
 def whole_and_empty(subgraph: Subgraph) -> Mask:

@@ -19,9 +19,8 @@ from graphgauge.explanation import fidelity  # noqa: F401, its metrics come firs
 from graphgauge.explanation.declared import EMPTY, LAWS, against, explained
 from graphgauge.explanation.masks import RANDOM, Level
 from graphgauge.explanation.sample import EMPTY as NOTHING
-from graphgauge.explanation.sample import NO_CANDIDATES, Sample
+from graphgauge.explanation.sample import NO_CANDIDATES, Sample, error_over_events
 from graphgauge.explanation.temporal import phases, touching
-from graphgauge.stats.errors import standard_error
 from graphgauge.stats.intervals import of_positive
 
 _USUAL, _FIFTH = Level("0.1"), Level("0.2")
@@ -81,16 +80,17 @@ def _cohesiveness(sample: Sample, level: Level, pairs: str) -> Estimate:
     return sample.mean(values, _NO_TIMES, _UNIT if sample.rules.delta_t is None else (-1.0, 1.0))
 
 
-_TIMED: dict[str, Any] = {
-    "needs": ("times",),
-    "reference": "chen2023",
-    "conventions": EMPTY | {"delta_t": AS_CHOSEN},
-    "bounds": (-1, 1),
-    "levels": against("random"),
-}
+_timed = partial(
+    _selected,
+    needs=("times",),
+    reference="chen2023",
+    conventions=EMPTY | {"delta_t": AS_CHOSEN},
+    bounds=(-1, 1),
+    levels=against("random"),
+)
 
 
-@_selected("cohesiveness@{level}", **_TIMED, default=True)
+@_timed("cohesiveness@{level}", default=True)
 def cohesiveness_at(sample: Sample, *, level: Level = _FIFTH) -> Estimate:
     """How close the edges of the explanation are to each other, in the graph and in time.
 
@@ -100,7 +100,7 @@ def cohesiveness_at(sample: Sample, *, level: Level = _FIFTH) -> Estimate:
     return _cohesiveness(sample, level, "all")
 
 
-@_selected("cohesiveness_adjacent@{level}", **_TIMED)
+@_timed("cohesiveness_adjacent@{level}")
 def cohesiveness_adjacent(sample: Sample, *, level: Level = _USUAL) -> Estimate:
     """How close in time those edges of the explanation are that share a node: the mean of cos(|tᵢ − tⱼ|/ΔT)."""
     return _cohesiveness(sample, level, "adjacent")
@@ -153,45 +153,42 @@ def _overlap(sample: Sample, level: Level, share: Share) -> Estimate:
     return sample.mean(np.fmax.reduce(shares, axis=0, initial=np.nan), _NO_TRUTH, _UNIT)
 
 
-_TRUTH: dict[str, Any] = {
-    "needs": ("truth",),
-    "laws": LAWS | {"monotone": True, "symmetry": Exempt("an importance is ranked, a truth is not")},
-    "reference": "rijsbergen1979",
-    "compared": True,
-    "bounds": (0, 1),
-    "levels": against("empty", "shuffled"),
-}
+_true = partial(
+    _selected,
+    needs=("truth",),
+    laws=LAWS | {"monotone": True, "symmetry": Exempt("an importance is ranked, a truth is not")},
+    reference="rijsbergen1979",
+    compared=True,
+    bounds=(0, 1),
+    levels=against("empty", "shuffled"),
+)
 
 
-@_selected("truth_precision@{level}", **_TRUTH)
+@_true("truth_precision@{level}")
 def truth_precision(sample: Sample, *, level: Level = _USUAL) -> Estimate:
     """Share of the explanation's edges that are in the right one, hits / selected; of several, in the nearest."""
     return _overlap(sample, level, lambda hits, selected, right: hits / selected)
 
 
-@_selected("truth_recall@{level}", **_TRUTH)
+@_true("truth_recall@{level}")
 def truth_recall(sample: Sample, *, level: Level = _USUAL) -> Estimate:
     """Share of the right explanation's edges that are in the explanation, hits / right; of several, the nearest's."""
     return _overlap(sample, level, lambda hits, selected, right: hits / right)
 
 
-@_selected("truth_f1@{level}", **_TRUTH)
+@_true("truth_f1@{level}")
 def truth_f1(sample: Sample, *, level: Level = _USUAL) -> Estimate:
     """Harmonic mean of precision and recall of the explanation's edges: 2 · hits / (selected + right)."""
     return _overlap(sample, level, lambda hits, selected, right: 2 * hits / (selected + right))
 
 
-@_selected("truth_jaccard@{level}", **_TRUTH | {"reference": "jaccard1912"})
+@_true("truth_jaccard@{level}", reference="jaccard1912")
 def truth_jaccard(sample: Sample, *, level: Level = _USUAL) -> Estimate:
     """Edges in the explanation and in the right one, over edges in either: hits / (selected + right − hits)."""
     return _overlap(sample, level, lambda hits, selected, right: hits / (selected + right - hits))
 
 
-@_selected(
-    "truth_auc",
-    **_TRUTH | {"reference": "hanley1982", "conventions": {"empty": "nan", "ties": "count half"}},
-    default=True,
-)
+@_true("truth_auc", reference="hanley1982", conventions={"empty": "nan", "ties": "count half"}, default=True)
 def truth_auc(sample: Sample) -> Estimate:
     """Chance that an edge of the right explanation has a higher importance than another, ties counted half.
 
@@ -257,9 +254,6 @@ def _agreement(sample: Sample, place: int, count: int) -> float:
     return float(np.mean(indices)) if indices else np.nan
 
 
-_SEEDS: dict[str, Any] = {"needs": ("seeds",)}
-
-
 def _two_draws(sample: Sample, *, level: Level = _USUAL) -> Iterable[Reference]:
     """Two random explanations of the same size, of the events that have a value."""
     if len(sample.shuffled.owner):
@@ -267,7 +261,7 @@ def _two_draws(sample: Sample, *, level: Level = _USUAL) -> Iterable[Reference]:
         yield Reference(RANDOM, float(random[~np.isnan(values)].mean()))
 
 
-@_selected("stability_jaccard@{level}", **_SEEDS, reference="jaccard1912", chance=_two_draws)
+@_selected("stability_jaccard@{level}", needs=("seeds",), reference="jaccard1912", chance=_two_draws)
 def stability_jaccard(sample: Sample, *, level: Level = _USUAL) -> Estimate:
     """Overlap of an event's explanations under different seeds: the mean Jaccard index of their top edges."""
     values = [_agreement(sample, place, count) for place, count in enumerate(sample.count(level).tolist())]
@@ -279,13 +273,7 @@ def _unrelated(sample: Sample) -> Iterable[Reference]:
     return [Reference(RANDOM, 0.0)]
 
 
-@_selected(
-    "stability_spearman",
-    **_SEEDS,
-    reference="spearman1904",
-    bounds=(-1, 1),
-    chance=_unrelated,
-)
+@_selected("stability_spearman", needs=("seeds",), reference="spearman1904", bounds=(-1, 1), chance=_unrelated)
 def stability_spearman(sample: Sample) -> Estimate:
     """Agreement of an event's rankings under different seeds: the mean rank correlation."""
     ranks = [each - each.mean() if len(each) else each for each in map(_midranks, sample.values)]
@@ -321,11 +309,7 @@ def sparsity(sample: Sample, *, level: Level = _USUAL) -> Estimate:
 
 def _over_seconds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
     """log-t over events."""
-    assert estimate.influence is not None
-    known = ~np.isnan(estimate.influence)
-    error, df = standard_error(
-        estimate.influence[known], group=None if sample.group is None else sample.group[known], groups=sample.groups
-    )
+    error, df = error_over_events(sample, estimate)
     return of_positive(estimate.value, error, df, confidence, over="events")
 
 

@@ -11,29 +11,8 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Floats, Ints, as_numeric, is_tensor
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.extras import need
-from graphgauge.explanation.inputs import (
-    EDGES,
-    ENTRIES,
-    FEATURES,
-    MASKED,
-    NODES,
-    Context,
-    Explanation,
-    Subgraph,
-    lined_up,
-    whole_numbers,
-)
-from graphgauge.explanation.pyg_graph import (
-    Graph,
-    Part,
-    by_type,
-    importance_of,
-    is_typed,
-    node_masks,
-    usual_kind,
-    values_of,
-)
-from graphgauge.explanation.pyg_layers import message_layers
+from graphgauge.explanation.inputs import MASKED, Context, Explanation, Subgraph, lined_up, whole_numbers
+from graphgauge.explanation.pyg_graph import Graph, Part, by_type, is_typed, message_layers, ranked_by, values_of
 from graphgauge.explanation.pyg_model import PyGModel, checked_number, same
 
 # Of a recorded answer, which may come from another device.
@@ -125,16 +104,15 @@ def from_pyg(
     prediction = _of_whole(explanation, "prediction")
     if prediction is not None:
         _require_same_answer(as_numeric(prediction, "prediction"), model, target, place)
-    kinds = [name for name in ("edge_mask", "node_mask") if by_type(explanation, name)]
-    masks = None if "node_mask" not in kinds else node_masks(explanation, part.graph)
-    masked = usual_kind(kinds, masks) if masked is None else one_of("masked", masked, MASKED)
-    importance = importance_of(explanation, part.graph, masked, masks)
+    if masked is not None:
+        one_of("masked", masked, MASKED)
+    masked, importance = ranked_by(explanation, part.graph, masked)
     numbers, places = model.candidates(target, masked), part.places(masked, model.graph)
     if candidates is not None:
         numbers = places[_numbered(candidates, len(importance), "candidates")]
     local = np.searchsorted(places, numbers)
     if units is None and part.graph.typed:
-        units = EDGES  # the two directions of a relation have different types
+        units = "edges"  # the two directions of a relation have different types
     if not isinstance(units, str | None):
         units = values_of(units, part.graph, masked, "units")[local]
     right = None if truth is None else values_of(truth, part.graph, masked, "truth")[..., local]
@@ -370,13 +348,10 @@ def _explained_part(explanation: Any, model: PyGModel, target: Any) -> Part:
 def _require_same_answer(prediction: AnyArray, model: PyGModel, target: Any, place: int) -> None:
     """Refuse another answer than the one that was explained, a row of the recorded ones."""
     rows = prediction.reshape(len(prediction), -1) if prediction.ndim else prediction.reshape(1, 1)
-    place = 0 if len(rows) == 1 else place
-    if place >= len(rows):
-        raise InputError(f"{len(rows)} rows, but the target is row {place}", where="prediction")
-    answer = model.whole_answer(target)
-    if not same(rows[place], answer, _RECORDED):
+    explained, answer = _row(rows, place, "prediction"), model.whole_answer(target)
+    if not same(explained, answer, _RECORDED):
         raise InputError(
-            f"{model.module_name} answers {_shown(answer)} on the whole graph, but {_shown(rows[place])} was explained",
+            f"{model.module_name} answers {_shown(answer)} on the whole graph, but {_shown(explained)} was explained",
             where="prediction",
             fix="Pass the module that was explained, and data with its other inputs under their argument names.",
         )
@@ -387,11 +362,15 @@ def _true_class(explanation: Any, prediction: Any, place: int) -> int | None:
     target = _of_whole(explanation, "target")
     if prediction is not None or target is None:
         return None
-    labels = whole_numbers(target, "target").reshape(-1)
-    place = 0 if len(labels) == 1 else place
-    if place >= len(labels):
-        raise InputError(f"{len(labels)} labels, but the target is row {place}", where="target")
-    return int(labels[place])
+    return int(_row(whole_numbers(target, "target").reshape(-1), place, "target"))
+
+
+def _row(values: AnyArray, place: int, name: str) -> Any:
+    """The target's row of what an explanation has recorded; of one target, there may be only one."""
+    place = 0 if len(values) == 1 else place
+    if place >= len(values):
+        raise InputError(f"{len(values)} rows, but the target is row {place}", where=name)
+    return values[place]
 
 
 # ---- what goes in
@@ -411,13 +390,12 @@ def _numbered(given: Any, count: int, what: str) -> Ints:
 
 def _subgraph(graph: Graph, numbers: Ints, masked: str, units: Any) -> Subgraph:
     """The candidates, with the nodes at their ends as ids."""
-    if masked in (FEATURES, ENTRIES):
-        return Subgraph(np.empty((2, 0), np.int64), None, None, numbers, units, numbers, masked)
-    if masked == NODES:
-        return Subgraph(np.empty((2, 0), np.int64), graph.names(numbers), None, None, units, numbers, masked)
-    ends = np.stack([row[numbers] for row in graph.ends])
-    nodes, rows = np.unique(ends, return_inverse=True)
-    return Subgraph(rows.reshape(ends.shape), graph.names(nodes), None, None, units, numbers)
+    if masked == "edges":
+        ends = np.stack([row[numbers] for row in graph.ends])
+        nodes, rows = np.unique(ends, return_inverse=True)
+        return Subgraph(rows.reshape(ends.shape), graph.names(nodes), units=units, ids=numbers)
+    chosen = {"nodes": graph.names(numbers)} if masked == "nodes" else {"candidates": numbers}
+    return Subgraph(np.empty((2, 0), np.int64), **chosen, units=units, ids=numbers, masked=masked)
 
 
 def _forget_masks(module: Any) -> None:

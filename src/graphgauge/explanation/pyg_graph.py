@@ -1,8 +1,10 @@
-"""Tensors of a graph of PyTorch Geometric: reach, parts, copies side by side, and masks of its explanations."""
+"""What PyTorch Geometric has: tensors of a graph (reach, parts, copies), layers of a module, masks of explanations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -38,20 +40,19 @@ class Graph:
         if not typed and not callable(getattr(data, "get", None)):
             what = f"expected a Data or HeteroData object of torch_geometric, found {type(data).__name__}"
             raise InputError(what, where="data")
-        stores = {kind: data[kind] for kind in (*data.node_types, *data.edge_types)} if typed else {None: data}
         node_kinds, edge_kinds = (data.node_types, data.edge_types) if typed else ([None], [None])
-        nodes = {kind: int(stores[kind].num_nodes or 0) for kind in node_kinds}
-        found = cls(nodes, {}, {}, {})
+        stores = {kind: data[kind] if typed else data for kind in (*node_kinds, *edge_kinds)}
+        graph = cls({kind: int(stores[kind].num_nodes or 0) for kind in node_kinds}, {}, {}, {})
         for kind in edge_kinds:
             pairs = stores[kind].get("edge_index")
             if not is_tensor(pairs) or pairs.dim() != 2 or len(pairs) != 2:
                 raise InputError("has no edge_index of two rows", where="data", fix="Give the edges as edge_index.")
-            found.edge_index[kind] = pairs.to(device)
+            graph.edge_index[kind] = pairs.to(device)
         for kind, store in stores.items():
             for name in names:
                 if name != "edge_index" and store.get(name) is not None:
-                    found._add(name, kind, store.get(name), device)
-        return found
+                    graph._add(name, kind, store.get(name), device)
+        return graph
 
     def _add(self, name: str, kind: Any, value: Any, device: Any) -> None:
         nodes, edges = self.nodes.get(kind, -1), self.edges.get(kind, -1)
@@ -93,6 +94,12 @@ class Graph:
             found[kind] = first + np.arange(shape[0] * shape[1]).reshape(shape)
             start += found[kind].size
         return found
+
+    def sizes(self, masked: str) -> dict[Any, int]:
+        """How many edges, nodes, features or entries each type has."""
+        if masked in (EDGES, NODES):
+            return self.edges if masked == EDGES else self.nodes
+        return {kind: each.size for kind, each in self.numbers(masked).items()}
 
     @property
     def size(self) -> int:
@@ -252,6 +259,73 @@ def _split(numbers: Ints, counts: dict[Any, int]) -> dict[Any, Ints]:
     return {kind: numbers[cuts[k] : cuts[k + 1]] - starts[k] for k, kind in enumerate(counts)}
 
 
+# ---- layers
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """What the layers of a module have in common.
+
+    `depth` is the number of layers one after the other. `flow` is one of `FLOWS`, or `BOTH_WAYS` if layers differ.
+    Messages are `maskable` if torch_geometric can multiply them.
+    """
+
+    module: Any
+    depth: int
+    flow: str
+    maskable: bool
+
+    @classmethod
+    def of(cls, module: Any) -> Layers:
+        """The layers of a module; those that keep the graph of their first call are refused."""
+        layers = [*message_layers(module)]
+        cached = next((type(layer).__name__ for layer in layers if getattr(layer, "cached", False)), None)
+        if cached is not None:
+            what = f"{cached} keeps the graph of its first call (cached=True), so masks would have no effect"
+            fix = "Build it with cached=False and load the weights."
+            raise InputError(what, where="module", fix=fix)
+        flows = {getattr(layer, "flow", FLOWS[0]) for layer in layers} or {FLOWS[0]}
+        library = sys.modules.get("torch_geometric.nn.conv.message_passing")
+        maskable = library is not None and any(isinstance(layer, library.MessagePassing) for layer in layers)
+        return cls(module, _depth(module), flows.pop() if len(flows) == 1 else BOTH_WAYS, maskable)
+
+    @contextmanager
+    def multiplied(self, edge_index: Mapping[Any, Any], weights: Mapping[Any, Mask]) -> Iterator[None]:
+        """Their messages multiplied by weights, 0 or 1 for each edge, by type of edge, in this block."""
+        tools = need("torch_geometric.explain.algorithm.utils", "multiplying messages by masks")
+        if not self.maskable:
+            what = f"{type(self.module).__name__} has no torch_geometric layers, whose messages can be multiplied"
+            raise InputError(what, where="module", fix='Use masking="remove".')
+        masks = {kind: like(mask.reshape(-1), edge_index[kind]).float() for kind, mask in weights.items()}
+        set_masks = tools.set_masks if None in masks else tools.set_hetero_masks
+        # Unless told otherwise, both take the masks for logits.
+        set_masks(self.module, masks.get(None, masks), edge_index.get(None, edge_index), apply_sigmoid=False)
+        try:
+            yield
+        finally:
+            tools.clear_masks(self.module)
+
+
+def message_layers(module: Any) -> Iterator[Any]:
+    """The layers of a module that pass messages."""
+    modules = getattr(module, "modules", None)
+    yield from (layer for layer in (modules() if callable(modules) else ()) if _passes_messages(layer))
+
+
+def _passes_messages(layer: Any) -> bool:
+    return callable(getattr(layer, "propagate", None)) and callable(getattr(layer, "message", None))
+
+
+def _depth(module: Any) -> int:
+    """The number of message-passing layers one after the other; those of different edge types are side by side."""
+    if _passes_messages(module):
+        return 1
+    children = getattr(module, "named_children", None)
+    named = [*children()] if callable(children) else []
+    by_type = bool(named) and all(len(name.strip("<>").split("__")) >= 3 for name, _ in named)
+    return (max if by_type else sum)([0, *(_depth(child) for _, child in named)])
+
+
 # ---- masks of an explanation
 
 
@@ -262,60 +336,52 @@ def by_type(explanation: Any, name: str) -> dict[Any, Any]:
     return {} if explanation.get(name) is None else {None: explanation.get(name)}
 
 
-def node_masks(explanation: Any, graph: Graph) -> dict[Any, AnyArray]:
+def ranked_by(explanation: Any, graph: Graph, masked: str | None) -> tuple[str, AnyArray]:
+    """What the masks of an explanation rank, and one number for each; masks of entries are added up for the others."""
+    edge_masks, node_masks = (by_type(explanation, name) for name in ("edge_mask", "node_mask"))
+    if not edge_masks and not node_masks:
+        fix = "Let the explainer mask edges (edge_mask_type=) or nodes (node_mask_type=)."
+        raise InputError("has neither edge_mask nor node_mask", where="explanation", fix=fix)
+    entries = {} if not node_masks else _entry_masks(node_masks, graph)
+    masked = masked or (EDGES if edge_masks else _usual_kind(entries.values()))
+    if not (edge_masks if masked == EDGES else node_masks):
+        name = "edge_mask" if masked == EDGES else "node_mask"
+        fix = f"Let the explainer mask them ({name}_type=)."
+        raise InputError(f"has no {name}, which ranks {masked}", where="explanation", fix=fix)
+    if masked == EDGES:
+        return masked, _joined(edge_masks, graph.edges, "edge_mask", "edge")
+    values = {}
+    for kind, (rows, columns) in graph.shapes.items():
+        mask = entries[kind]
+        if (masked != FEATURES and len(mask) < rows) or (masked != NODES and mask.shape[1] < columns):
+            what = f"node_mask has shape {mask.shape} and does not rank {masked}"
+            raise InputError(what, where="explanation", fix="See node_mask_type of the Explainer.")
+        values[kind] = mask.reshape(-1) if masked == ENTRIES else mask.sum(axis=1 if masked == NODES else 0)
+    return masked, _joined(values, graph.sizes(masked), "node_mask", SINGULAR[masked])
+
+
+def _entry_masks(masks: dict[Any, Any], graph: Graph) -> dict[Any, AnyArray]:
     """The node masks, (nodes or 1, columns or 1) for each type with features; 0 for types that are left out."""
-    given, found = by_type(explanation, "node_mask"), {}
+    entries = {}
     for kind, shape in graph.shapes.items():
-        mask = as_numeric(given[kind], "node_mask") if kind in given else np.zeros(shape)
+        mask = as_numeric(masks[kind], "node_mask") if kind in masks else np.zeros(shape)
         mask = mask.reshape(len(mask), -1).astype(np.float64)
         if any(length not in (1, most) for length, most in zip(mask.shape, shape, strict=True)):
             raise InputError(f"shape {mask.shape} for node features of shape {shape}", where="node_mask")
-        found[kind] = mask
-    return found
+        entries[kind] = mask
+    return entries
 
 
-def usual_kind(kinds: list[str], masks: dict[Any, AnyArray] | None) -> str:
-    """What the masks are about: edges, or by the shape of the node mask."""
-    if "edge_mask" in kinds or masks is None:
-        return EDGES
-    if all(mask.shape[1] == 1 for mask in masks.values()):
+def _usual_kind(masks: Collection[AnyArray]) -> str:
+    """What node masks are about, by their shape."""
+    if all(mask.shape[1] == 1 for mask in masks):
         return NODES
-    return FEATURES if all(len(mask) == 1 for mask in masks.values()) else ENTRIES
-
-
-def importance_of(explanation: Any, graph: Graph, masked: str, masks: dict[Any, AnyArray] | None) -> AnyArray:
-    """One number per edge, node, feature or entry of the graph; entries are added up for the others."""
-    if masked == EDGES:
-        given = by_type(explanation, "edge_mask")
-        if not given:
-            what = "has neither edge_mask nor node_mask" if masks is None else "has no edge_mask"
-            fix = "Let the explainer mask edges (edge_mask_type=) or nodes (node_mask_type=)."
-            raise InputError(what, where="explanation", fix=fix)
-        return _joined({kind: given.get(kind) for kind in graph.edges}, graph.edges, "edge_mask", "edge")
-    if masks is None:
-        fix = "Let the explainer mask nodes (node_mask_type=)."
-        raise InputError(f"has no node_mask, which ranks {masked}", where="explanation", fix=fix)
-    values = {}
-    for kind, (rows, columns) in graph.shapes.items():
-        mask = masks[kind]
-        if (masked != FEATURES and len(mask) < rows) or (masked != NODES and mask.shape[1] < columns):
-            what = f"node_mask has shape {mask.shape} and does not rank {masked}"
-            fix = "See node_mask_type of the Explainer."
-            raise InputError(what, where="explanation", fix=fix)
-        values[kind] = mask.reshape(-1) if masked == ENTRIES else mask.sum(axis=1 if masked == NODES else 0)
-    return _joined(values, _sizes(graph, masked), "node_mask", SINGULAR[masked])
-
-
-def _sizes(graph: Graph, masked: str) -> dict[Any, int]:
-    """How many edges, nodes, features or entries each type has."""
-    if masked in (EDGES, NODES):
-        return graph.edges if masked == EDGES else graph.nodes
-    return {kind: each.size for kind, each in graph.numbers(masked).items()}
+    return FEATURES if all(len(mask) == 1 for mask in masks) else ENTRIES
 
 
 def values_of(value: Any, graph: Graph, masked: str, what: str) -> AnyArray:
     """Values for everything that can be masked, or rows of them; dictionaries by type are joined."""
-    sizes, one = _sizes(graph, masked), SINGULAR[masked]
+    sizes, one = graph.sizes(masked), SINGULAR[masked]
     if not isinstance(value, Mapping):
         array = as_numeric(value, what)
         if masked == ENTRIES and array.shape in graph.shapes.values():
@@ -323,10 +389,10 @@ def values_of(value: Any, graph: Graph, masked: str, what: str) -> AnyArray:
         return lined_up(array, sum(sizes.values()), what, one, rows=True)
     if not graph.typed:
         raise InputError("expected an array, found a dictionary", where=what)
-    named = {_type_name(kind): each for kind, each in value.items()}
-    for kind in named:
-        one_of(f"type in {what}", kind, map(_type_name, sizes))
-    return _joined({kind: named.get(_type_name(kind)) for kind in sizes}, sizes, what, one)
+    kinds = {_type_name(kind): kind for kind in sizes}
+    return _joined(
+        {kinds[one_of(f"type in {what}", _type_name(k), kinds)]: v for k, v in value.items()}, sizes, what, one
+    )
 
 
 def _joined(values: Mapping[Any, Any], sizes: Mapping[Any, int], what: str, one: str) -> AnyArray:
@@ -334,10 +400,9 @@ def _joined(values: Mapping[Any, Any], sizes: Mapping[Any, int], what: str, one:
     parts = []
     for kind, size in sizes.items():
         where = what if kind is None else f"{what} of {_type_name(kind)}"
-        value = values.get(kind)
-        parts.append(lined_up(np.zeros(size) if value is None else value, size, where, one, rows=True))
-    several = max(len(np.atleast_2d(part)) for part in parts)
-    joined = np.concatenate([np.broadcast_to(part, (several, part.shape[-1])) for part in parts], axis=1)
+        parts.append(lined_up(values.get(kind, np.zeros(size)), size, where, one, rows=True))
+    rows = max(len(np.atleast_2d(part)) for part in parts)
+    joined = np.concatenate([np.broadcast_to(part, (rows, part.shape[-1])) for part in parts], axis=1)
     return joined if any(part.ndim == 2 for part in parts) else joined[0]
 
 

@@ -15,8 +15,7 @@ from graphgauge.core.extras import need
 from graphgauge.core.options import whole_number
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.explanation.inputs import EDGES, Subgraph
-from graphgauge.explanation.pyg_graph import BOTH_WAYS, Graph, Part, batch_of, feature_masks, like, target_types
-from graphgauge.explanation.pyg_layers import Layers
+from graphgauge.explanation.pyg_graph import BOTH_WAYS, Graph, Layers, Part, batch_of, feature_masks, like, target_types
 from graphgauge.io.code import own_code
 
 # Answers that differ by less are the same: sums in another order.

@@ -29,7 +29,6 @@ from graphgauge.explanation.masks import (
     Level,
     Settings,
     cuts,
-    packed,
     random_places,
     rankings,
     unit_importance,
@@ -313,12 +312,17 @@ def _means(values: Floats, owner: Ints, size: int) -> Floats:
     return np.asarray(np.divide(total, number, out=np.full(size, np.nan), where=number > 0))
 
 
-def over_events(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
-    """Student's t over events; if all values are at an end of the scale, the bound for that many events."""
+def error_over_events(sample: Sample, estimate: Estimate) -> tuple[Floats, Floats]:
+    """The standard error of a mean over events, and its degrees of freedom."""
     assert estimate.influence is not None
     known = ~np.isnan(estimate.influence)
     group = None if sample.group is None else sample.group[known]
-    error, df = standard_error(estimate.influence[known], group=group, groups=sample.groups)
+    return standard_error(estimate.influence[known], group=group, groups=sample.groups)
+
+
+def over_events(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    """Student's t over events; if all values are at an end of the scale, the bound for that many events."""
+    error, df = error_over_events(sample, estimate)
     ends = estimate.facts.get("ends")
     return of_mean(estimate.value, error, df, confidence, over="events", possible=ends, units=estimate.n)
 
@@ -360,42 +364,31 @@ def _answers(events: Sequence[Event], settings: Settings) -> Answers:
     if not events or not settings.asked:
         return Answers(np.zeros((0, 2)), np.zeros((0, 2)), none, none)
     outputs = np.concatenate([event.outputs for event in events])
-    starts = _starts(events)
-    ends = np.array([_places(event, packed(whole_and_empty(event.subgraph))) for event in events], np.int64)
+    ends = np.array([event.rows(whole_and_empty(event.subgraph)) for event in events])
     if (ends < 0).any():
         absent = events[int(np.argmax((ends < 0).any(axis=1)))].id
         raise InputError(f"event {absent!r:.80} has no mask for the whole or the empty graph", where="table")
-    probable = probabilities(outputs, settings.model_output)
-    return Answers(outputs, probable, *(starts[:, np.newaxis] + ends).T)
+    return Answers(outputs, probabilities(outputs, settings.model_output), *(_starts(events)[:, np.newaxis] + ends).T)
 
 
 def _starts(events: Sequence[Event]) -> Ints:
+    """The row of the first answer of each event."""
     sizes = np.array([len(event.masks) for event in events], np.int64)
     return np.cumsum(sizes) - sizes
 
 
-def _places(event: Event, keys: Sequence[bytes]) -> list[int]:
-    """The place of each mask among those of an event, −1 if it was not asked."""
-    return [event.row_of.get(key, -1) for key in keys]
-
-
 def _rows(events: Sequence[Event], ranks: Sequence[Ints], settings: Settings) -> dict[str, Ints]:
     """For each kind of masks, the rows of the answers to those of each ranking."""
-    parts: dict[str, list[Ints]] = {kind: [] for kind in settings.asked}
+    samples = [settings.robust_samples]
+    parts = {
+        kind: [np.zeros((0, settings.counts(kind, 1).size, *samples[: kind in ROBUST]), np.int64)]
+        for kind in settings.asked
+    }
     for start, event, own in zip(_starts(events).tolist(), events, ranks, strict=True):
-        masks, places = cuts(event.subgraph, own, settings, event.id)
-        found = np.array(_places(event, packed(masks)), np.int64)
-        found = np.where(found < 0, -1, start + found)
-        for kind, rows in parts.items():
-            rows.append(found[places[kind]])
-    return {kind: np.concatenate([*rows, _no_rows(kind, settings)]) for kind, rows in parts.items()}
-
-
-def _no_rows(kind: str, settings: Settings) -> Ints:
-    """The rows of no ranking, in their shape."""
-    if kind in ROBUST:
-        return np.zeros((0, len(settings.grid), settings.robust_samples), np.int64)
-    return np.zeros((0, *settings.counts(kind, 1).shape), np.int64)
+        for kind, masks in cuts(event.subgraph, own, settings, event.id).items():
+            rows = event.rows(masks)
+            parts[kind].append(np.where(rows < 0, -1, start + rows))
+    return {kind: np.concatenate(rows) for kind, rows in parts.items()}
 
 
 def samples_by_need(sample: Sample) -> dict[str, Any]:

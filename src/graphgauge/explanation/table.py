@@ -1,4 +1,4 @@
-"""Files of explanations and answers: .jsonl, a header with the settings, then one event per line, see `lines`.
+"""Tables of answers and explanations, and their .jsonl files: a header with the settings, then one event per line.
 
 A file of explanations has no header. Several lines of one event are joined, so that answers can be added to a file, and
 files of the same settings joined with `cat`.
@@ -8,30 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
+from graphgauge.core.disk import UnwritableError, atomic_path, read_bytes
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.explanation.events import Event, EventId, grouped, joined, located, refuse_two_kinds
-from graphgauge.explanation.inputs import Explanation
-from graphgauge.explanation.lines import (
-    Placed,
+from graphgauge.core.number import plain
+from graphgauge.explanation.events import (
+    SCHEMA,
+    Event,
+    EventId,
+    Line,
     event_line,
     event_of,
+    grouped,
     header_line,
+    joined,
+    line_of,
+    located,
     note_line,
-    parsed_line,
-    read_lines,
-    settings_of,
-    write_lines,
+    refuse_two_kinds,
 )
+from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.masks import RANDOM, Settings
 
 TABLE = ".jsonl"
+# A line with its place in a file, for errors.
+Placed = tuple[str, Line]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,10 +107,8 @@ class AnswerTable:
         AnswerTable
             The table.
         """
-        numbered = enumerate(records, 1)
-        return _table(
-            [parsed_line(f"{where}, line {n}", partial(msgspec.convert, each)) for n, each in numbered], where
-        )
+        texts = (msgspec.json.encode(plain(record)) for record in records)
+        return _table([_placed(f"{where}, line {number}", text) for number, text in enumerate(texts, 1)], where)
 
     def save(self, path: str | Path) -> None:
         """Write a .jsonl file, completely or not at all.
@@ -203,14 +207,10 @@ def read_explanations(path: str | Path) -> list[Explanation]:
     if not lines or not complete:
         what = "the last line is incomplete" if lines else "is empty"
         raise InputError(what, where=str(path), fix="Write it again with write_explanations.")
-    if lines[0][1].schema is not UNSET:
-        return [each for event in _table(lines, str(path)) for each in event.explanations]
-    explanations: list[Explanation] = []
-    for place, line in lines:
-        with located(place):
-            explanations += event_of(line, None).explanations
+    _, events, _ = _joined_lines(lines)
     with located(str(path)):
-        return [each for event in grouped(explanations) for each in event.explanations]
+        refuse_two_kinds(events)
+    return [each for event in events.values() for each in event.explanations]
 
 
 def write_explanations(explanations: Iterable[Explanation], path: str | Path) -> None:
@@ -242,36 +242,74 @@ def write_explanations(explanations: Iterable[Explanation], path: str | Path) ->
     >>> [found.explainer for found in explanation.read_explanations("run.jsonl")]
     ['mine']
     """
-    if isinstance(explanations, str | Path):
-        fix = "Call write_explanations(explanations, path)."
-        raise InputError("expected explanations, found a path", where="explanations", fix=fix)
     write_lines(map(event_line, grouped(explanations)), path_of(path))
 
 
-# ---- reading
+# ---- lines
+
+
+def write_lines(lines: Iterable[bytes], path: Path) -> None:
+    """Write a file, completely or not at all."""
+    with atomic_path(path) as temporary, temporary.open("wb") as stream:
+        stream.writelines(lines)
+
+
+def read_lines(path: Path) -> tuple[list[Placed], bool]:
+    """The lines of a file with their places, and whether the last one is complete."""
+    content = read_bytes(path)
+    lines = content.split(b"\n")
+    placed: list[Placed] = []
+    for number, text in enumerate(lines, 1):
+        try:
+            placed += [_placed(f"{path}, line {number}", text)] if text.strip() else []
+        except InputError as error:
+            if number == len(lines) and placed and not isinstance(error.__cause__, msgspec.ValidationError):
+                return placed, False
+            raise
+    return placed, True
+
+
+def _placed(place: str, text: bytes) -> Placed:
+    with located(place):
+        return place, line_of(text)
+
+
+def _settings_of(line: Line, before: Settings | None) -> Settings:
+    """The settings of a header: those of an earlier one, or wider ones."""
+    if line.schema != SCHEMA or line.settings is UNSET:
+        what = f"not a table: its schema is {line.schema!r:.80}"
+        raise InputError(what, fix=f"Expected {SCHEMA!r}, with settings.")
+    if before is not None and not line.settings.extends(before):
+        names = ", ".join(line.settings.differing(before))
+        raise InputError(f"a second header has other settings: {names}", fix="Keep such tables apart.")
+    return line.settings
 
 
 def _table(lines: Sequence[Placed], where: str) -> AnswerTable:
-    """A table of its lines: each header has the settings of the first, or wider ones."""
     if not lines:
         raise InputError("is empty", where=where, fix="A table has at least a header.")
+    settings, events, notes = _joined_lines(lines)
+    with located(where):
+        if settings is None:
+            raise InputError("not a table: it has no header", fix="Read explanations with read_explanations.")
+        return AnswerTable(settings, tuple(events.values()), tuple(notes))
+
+
+def _joined_lines(lines: Sequence[Placed]) -> tuple[Settings | None, dict[EventId, Event], dict[str, None]]:
+    """The settings of the headers, of which each has those of the first or wider ones, the events by id, and notes."""
     settings: Settings | None = None
     events: dict[EventId, Event] = {}
     notes: dict[str, None] = {}
     for place, line in lines:
         with located(place):
             if line.schema is not UNSET:
-                settings = settings_of(line, settings)
-            elif settings is None:
-                raise InputError("not a table: it has no header", fix="Read explanations with read_explanations.")
+                settings = _settings_of(line, settings)
             elif line.note is not UNSET:
                 notes[line.note] = None
             else:
                 event = event_of(line, settings)
                 events[event.id] = joined(events[event.id], event) if event.id in events else event
-    assert settings is not None
-    with located(where):
-        return AnswerTable(settings, tuple(events.values()), tuple(notes))
+    return settings, events, notes
 
 
 def path_of(path: Any, ending: str = "") -> Path:
@@ -284,3 +322,82 @@ def path_of(path: Any, ending: str = "") -> Path:
         what = f"unknown file ending {target.suffix.lower()!r} for a table"
         raise InputError(what, where=str(path), fix=f"Use {ending}.")
     return target
+
+
+# ---- adding to a file
+
+
+class Journal:
+    """The events that are answered already, by id; with a path, those of the file, to which finished ones are added."""
+
+    def __init__(self, path: str | Path | None, settings: Settings, table: AnswerTable | None = None) -> None:
+        self._path = None if path is None else path_of(path, TABLE)
+        self._settings, self._head = settings, header_line(settings)
+        self.held: dict[EventId, Event] = {}
+        self.notes: list[str] = []
+        self._filed: dict[EventId, Any] = {}
+        if table is not None:
+            self._take(table, "table")
+        if self._path is not None and self._path.is_file() and self._path.stat().st_size > 0:
+            self._resume(self._path)
+
+    def joined(self, event: Event) -> Event:
+        """The event with what is held of it; another question or importance under the same names is an error."""
+        if event.id not in self.held:
+            return event
+        with located("table" if self._path is None else str(self._path)):
+            return joined(self.held[event.id], event)
+
+    def add(self, event: Event) -> None:
+        """Keep an event, and append it if the file does not have all of it."""
+        self.held[event.id] = event
+        if self._path is not None and self._filed.get(event.id) != _content(event):
+            self._write(event_line(event))
+            self._filed[event.id] = _content(event)
+
+    def note(self, note: str) -> None:
+        """Keep what is to say about all, once."""
+        if note not in self.notes:
+            self.notes.append(note)
+            self._write(note_line(note))
+
+    def close(self) -> None:
+        """A table without events still has a header."""
+        self._write(b"")
+
+    def _write(self, line: bytes) -> None:
+        if self._path is None:
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            # One write per event: an interruption leaves at most one incomplete line.
+            with self._path.open("ab") as stream:
+                stream.write(self._head + line)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise UnwritableError(f"cannot be written ({reason})", where=str(self._path)) from None
+        self._head = b""
+
+    def _resume(self, path: Path) -> None:
+        """Take what the file has, and make it end with a complete line."""
+        table, complete = read_part(path)
+        self._take(table, str(path))
+        content = read_bytes(path)
+        if not content.endswith(b"\n"):
+            write_lines([content + b"\n" if complete else content[: content.rfind(b"\n") + 1]], path)
+        self._head = b"" if table.settings == self._settings else self._head
+        self._filed = {event.id: _content(event) for event in table}
+
+    def _take(self, table: AnswerTable, where: str) -> None:
+        """Start from the answers of a table, if these settings ask for all of its masks."""
+        if not self._settings.extends(table.settings):
+            what = f"was collected with different settings: {', '.join(self._settings.differing(table.settings))}"
+            fix = "Collect into another file; levels can be added, but not left out."
+            raise InputError(what, where=where, fix=fix)
+        self.held |= {event.id: event for event in table}
+        self.notes += [note for note in table.notes if note not in self.notes]
+
+
+def _content(event: Event) -> tuple[Any, ...]:
+    """How much of an event a line has."""
+    return len(event.masks), len(event.explanations), event.context.label, event.context.truth is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 from numbers import Real
 from typing import Any
 
@@ -75,15 +76,14 @@ def from_result(
     """
     context = getattr(result, "context", None) if context is None else context
     native = getattr(context, "subgraph", None)
-    payload, extras = _mapping(native, "payload"), _mapping(result, "extras")
-    listed = payload.get("candidate_eidx", extras.get("candidate_eidx"))
-    importance = getattr(result, "importance_edges", None)
     if native is None:
         raise InputError("has no context with a subgraph", where="result", fix="Pass the result's context= as well.")
-    if importance is None:
-        raise InputError("there is no importance_edges", where="result")
-    if listed is None:
-        raise InputError("there is no candidate_eidx", where="context")
+    payload, extras = getattr(native, "payload", None) or {}, getattr(result, "extras", None) or {}
+    listed = payload.get("candidate_eidx", extras.get("candidate_eidx"))
+    importance = getattr(result, "importance_edges", None)
+    for name, values in (("importance_edges", importance), ("candidate_eidx", listed)):
+        if values is None:
+            raise InputError(f"there is no {name}", where="result")
     candidates = whole_numbers(listed, "candidate_eidx").reshape(-1)
     if len(np.unique(candidates)) < len(candidates):
         raise InputError("an event is listed twice", where="candidate_eidx")
@@ -104,9 +104,9 @@ def from_result(
         default(label, context, "label"),
         truth,
     )
-    name, elapsed = default(explainer, result, "explainer"), getattr(result, "elapsed_sec", None)
-    values = _selected_first(as_numeric(importance, "importance_edges"), candidates, extras)
-    return Explanation(about, values, "explainer" if name is None else str(name), elapsed)
+    name = str(default(explainer, result, "explainer") or "explainer")
+    ranked = _selected_first(as_numeric(importance, "importance_edges"), candidates, extras)
+    return Explanation(about, ranked, name, getattr(result, "elapsed_sec", None))
 
 
 def reaching_events(src: Any, dst: Any, time: Any, nodes: Any, before: float, *, hops: int | None = None) -> Ints:
@@ -312,11 +312,6 @@ def touching(source: Ints, sink: Ints, phase: Floats, longest: int) -> tuple[Flo
 # ---- results of time_to_explain
 
 
-def _mapping(holder: Any, name: str) -> Mapping[str, Any]:
-    found = getattr(holder, name, None)
-    return found if isinstance(found, Mapping) else {}
-
-
 def _own_ends(count: int, native: Any, payload: Mapping[str, Any], time: Any) -> tuple[AnyArray, AnyArray | None]:
     """Sources and targets of the candidates as two rows, and their times, from the context's own subgraph."""
     listed = payload.get("candidate_edge_index", getattr(native, "edge_index", None))
@@ -356,38 +351,29 @@ def _selected_first(importance: AnyArray, candidates: Ints, extras: Mapping[str,
 def _moments_backwards(moments: AnyArray, before: float) -> Iterator[list[int]]:
     """The events before a time in groups of one moment, the latest first."""
     earlier = np.flatnonzero(moments < before)
-    if not earlier.size:
-        return
-    order = earlier[np.argsort(moments[earlier], kind="stable")[::-1]]
-    cuts = np.flatnonzero(moments[order[1:]] != moments[order[:-1]]) + 1
-    events, last = order.tolist(), 0
-    for cut in [*cuts.tolist(), len(events)]:
-        yield events[last:cut]
-        last = cut
+    latest_first = earlier[np.argsort(moments[earlier], kind="stable")[::-1]]
+    ordered, events = moments[latest_first], latest_first.tolist()
+    cuts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    for first, last in pairwise([0, *cuts.tolist(), len(events)]):
+        yield events[first:last]
 
 
 def _spread_at_one_moment(pairs: list[list[int]], away: list[int]) -> None:
-    """Shorten the distances of nodes that events at one moment connect; from then on the nearest nodes first."""
-    nearer = []
-    for one, other in pairs:
-        closer, farther = (one, other) if away[one] < away[other] else (other, one)
-        if away[closer] + 1 < away[farther]:
-            away[farther] = away[closer] + 1
-            nearer.append((away[farther], farther))
-    if not nearer:
+    """Shorten the distances of nodes that events at one moment connect; the nearest nodes first."""
+    if all(abs(away[one] - away[other]) < 2 for one, other in pairs):
         return
     neighbours: dict[int, list[int]] = {}
     for one, other in pairs:
         neighbours.setdefault(one, []).append(other)
         neighbours.setdefault(other, []).append(one)
-    heapify(nearer)
-    while nearer:
-        distance, node = heappop(nearer)
-        if distance == away[node]:
-            for other in neighbours[node]:
-                if distance + 1 < away[other]:
-                    away[other] = distance + 1
-                    heappush(nearer, (distance + 1, other))
+    nearest = [(away[node], node) for node in neighbours]
+    heapify(nearest)
+    while nearest:
+        distance, node = heappop(nearest)
+        for other in neighbours[node] if distance == away[node] else ():
+            if distance + 1 < away[other]:
+                away[other] = distance + 1
+                heappush(nearest, (distance + 1, other))
 
 
 # ---- cohesiveness
@@ -444,8 +430,8 @@ def _numbered(**ids: AnyArray) -> list[Ints]:
     if texts and numeric:
         fix = "Use one type for all nodes, integers or text."
         raise InputError(f"are text, and those of {numeric[0]} are numbers", where=texts[0], fix=fix)
-    kind = np.result_type(*(ids[name] for name in texts or numeric)) if texts or numeric else np.dtype(np.int64)
-    # Of 64 bits with and without sign NumPy makes floats.
-    arrays = [array.astype(object if kind.kind == "f" else kind) for array in ids.values()]
+    arrays = [*ids.values()]
+    if np.result_type(*arrays).kind == "f":  # what NumPy makes of 64 bits with and without sign
+        arrays = [array.astype(object) for array in arrays]
     numbers = np.unique(np.concatenate(arrays), return_inverse=True)[1].astype(np.int64)
     return np.split(numbers, np.cumsum([len(each) for each in arrays])[:-1])
