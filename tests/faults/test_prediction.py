@@ -147,8 +147,8 @@ RAGGED = [1, [2]]
         (lambda: evolution.from_events(RAGGED, [1, 2], [0, 1], embeddings=np.eye(3)), "source: rows of different"),
         (lambda: evolution.from_events([0], [1], 0, embeddings=np.eye(3)), r"cycle: has shape \(\)"),
         (lambda: evolution.from_events([0, 1], [1], [0, 1], embeddings=np.eye(3)), r"target: has shape \(1,\)"),
-        (lambda: evolution.from_events([0], [1], [0], embeddings=3.0), r"embeddings: have shape \(\)"),
-        (lambda: evolution.from_events([0], [1], [7], embeddings={0: np.eye(3)}), "has no array for cycle 7"),
+        (lambda: evolution.from_events([0, 1], [1, 2], [0, 1], embeddings=3.0), "embeddings: expected shape"),
+        (lambda: evolution.from_events([0, 1], [1, 2], [0, 7], embeddings={0: np.eye(3)}), "has no array for cycle 7"),
         (lambda: forecasting.coverage([1.0, 2.0], [0.0, 0.0, 0.0], [1.0, 2.0], level=0.9), "low: has shape"),
     ],
 )

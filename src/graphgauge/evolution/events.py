@@ -130,9 +130,9 @@ def from_events(
     times, known = whole_numbers(cycle, "cycle"), Ids(ids)
     first, second = known.rows(source, "source"), known.rows(target, "target")
     added = _added(action, times.size)
-    if times.ndim != 1 or not first.shape == second.shape == times.shape == added.shape:
-        what = f"{first.size} sources, {second.size} targets, {times.size} cycles and {added.size} actions"
-        raise InputError(what, where="events", fix="Give one of each per event.")
+    for name, column in (("source", first), ("target", second), ("cycle", times), ("action", added)):
+        if column.ndim != 1 or len(column) != len(first):
+            raise InputError(f"has shape {column.shape}", where=name, fix="Give one of each per event.")
     moments = np.unique(times).tolist()
     if len(moments) < 2:
         what = "all events are of one cycle" if moments else "there are no events"
