@@ -212,3 +212,82 @@ def test_gaussians_of_any_unit_have_the_same_calibration(scale: float) -> None:
         )
     assert scaled["ece"].value == pytest.approx(scale * plain["ece"].value, rel=1e-9)
     assert scaled["ence"].value == pytest.approx(plain["ence"].value, rel=1e-9)
+
+
+@pytest.mark.parametrize("form", ["point", "std", "quantiles", "samples"])
+@pytest.mark.parametrize("layout", ["F", "axes", "channel"])
+@pytest.mark.parametrize("masked", [None, bool, int])
+def test_null_values_of_arrays_in_any_layout(form: str, layout: str, masked: type | None) -> None:
+    rng = np.random.default_rng(5)
+    y = np.round(rng.normal(1, 1, (40, 2, 3)))
+    point, mask = y + rng.normal(size=y.shape), rng.random(y.shape) < (0.8 if masked else 1)
+    wide = np.stack([point - 1, point, point + 1], axis=-1)
+    forecast = {"std": {"y_pred": point, "std": np.ones(y.shape)}, "quantiles": {"quantiles": wide}}
+    arrays = {
+        **({"mask": mask.astype(masked)} if masked else {}),
+        **forecast.get(form, {"samples": wide} if form == "samples" else {"y_pred": point}),
+    }
+    counted, weights, history = mask & (y != 0), np.array([0.5, 1.0, 2.0]), rng.normal(5, 1, (30, 3))
+    away, share = np.abs(point - y)[counted], np.broadcast_to(weights, y.shape)[counted]
+    scaled = (np.abs(point - y) / np.abs(np.diff(history, axis=0)).mean(axis=0))[counted]
+
+    def laid_out(array: np.ndarray) -> np.ndarray:
+        """The same numbers in Fortran's order, with nodes in front, or as two channels between horizons and nodes."""
+        if layout == "channel":
+            return np.moveaxis(np.stack([array, array]), 0, 2)
+        return np.moveaxis(array, 2, 0) if layout == "axes" else np.asfortranarray(array)
+
+    axes = {"axes": ("node", "time", "horizon"), "channel": ("time", "horizon", "channel", "node")}.get(layout)
+    given = {name: laid_out(array) for name, array in arrays.items()}
+    options: dict[str, Any] = {"axes": axes, "null_value": 0, "history": history}
+    options |= {"levels": (0.1, 0.5, 0.9)} if form == "quantiles" else {}
+    for expected, weight in ((away.mean(), None), ((away * share).sum() / share.sum(), weights)):
+        found = forecasting.evaluate(laid_out(y), **given, **options, weights=weight)
+        values = found.by("channel") if layout == "channel" else {key: found[key].value for key in found}
+        assert values["mae"] == pytest.approx(expected, rel=1e-12)
+        if weight is None:
+            assert values["mase"] == pytest.approx(scaled.mean(), rel=1e-12)
+
+
+@pytest.mark.parametrize("door", ["arrays", "table", "state"])
+def test_the_null_tolerance_applies_to_the_history(door: str) -> None:
+    past, y = np.array([1.0, 3.0, 1e-5, 4.0, 6.0]), np.array([5.0, 6.0, 1e-5])
+    # Naive errors of pairs without a null value: 2 and 2; both truths that count are 1 off.
+    options: dict[str, Any] = {"null_value": 0.0, "null_tolerance": 1e-4}
+    if door == "table":
+        table = {"unique_id": [0] * 3, "ds": [5, 6, 7], "cutoff": [4, 5, 6], "y": y, "model": y + 1}
+        history = {"unique_id": [0] * 5, "ds": range(5), "y": past}
+        found = forecasting.evaluate_table(table, model="model", history=history, metrics=["mase", "rmsse"], **options)
+    elif door == "state":
+        state = forecasting.ForecastState(axes=("time",), history=past, **options)
+        state.update(y, y + 1, start=0)
+        found = state.evaluate(metrics=["mase", "rmsse"])
+    else:
+        found = forecasting.evaluate(y, y + 1, history=past, metrics=["mase", "rmsse"], **options)
+    assert found["mase"].value == pytest.approx(0.5)
+    assert found["rmsse"].value == pytest.approx(0.5)
+
+
+def autoregressive(rng: np.random.Generator, shape: tuple[int, ...], memory: float) -> np.ndarray:
+    noise = rng.normal(size=shape)
+    for step in range(1, shape[0]):
+        noise[step] = memory * noise[step - 1] + np.sqrt(1 - memory**2) * noise[step]
+    return noise
+
+
+@pytest.mark.parametrize("stated", ["any", "by node"])
+@pytest.mark.parametrize(("memory", "scale"), [(0.0, 1.0), (0.0, 2.0), (0.8, 1.0), (0.8, 0.5)])
+def test_perfect_forecasters_score_what_simulated_ones_do(memory: float, scale: float, stated: str) -> None:
+    """Errors are `scale` times smaller than stated; those of a perfect forecaster follow each other alike."""
+    levels, scores = [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        error = autoregressive(rng, (100, 1, 10), memory)
+        std = np.broadcast_to(rng.uniform(0.5, 3, 10 if stated == "by node" else error.shape), error.shape)
+        ours, perfect = (
+            forecasting.evaluate(size * std * error, 0 * error, std=scale * std, metrics=["ece", "ence"])
+            for size in (1, scale)
+        )
+        levels.append([each.chance.value for each in ours.values()])
+        scores.append([each.value for each in perfect.values()])
+    np.testing.assert_allclose(np.mean(levels, axis=0), np.mean(scores, axis=0), rtol=0.12)

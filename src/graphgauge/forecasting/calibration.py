@@ -105,15 +105,31 @@ def all_bins(table: Table, bins: int, whole: Sample | None) -> list[Bins]:
 
 
 def _binned(cells: StdCells, bins: int, moved: float = 0.0) -> Bins:
-    """The cells in bins of equal number by standard deviation; equal ones share a bin.
-
-    A bin is floor(bins·(less + (equal − 1)/2)/n).
-    """
-    total, count = max(int(cells.count.sum()), 1), cells.count
-    place = bins * (2 * (np.cumsum(count) - count) + count - 1) // (2 * total)
-    high, low = _core.grouped_sums(np.ascontiguousarray(cells.sums), place, bins)
+    """The cells in bins by standard deviation."""
+    high, low = _core.grouped_sums(np.ascontiguousarray(cells.sums), _place(cells.count, bins), bins)
     square, var, var2, n = high + low
     return Bins(n.astype(np.int64), square, var, var2, moved)
+
+
+def bins_over_time(table: Table, bins: int, sample: Sample, shift: int) -> Floats:
+    """Σe² and Σσ² (term, block, bin) of blocks of 2**shift steps; all cells with one key are in one bin."""
+    side = table.pooled
+    lowest, parts = side.at[0], []
+    place = np.zeros(side.at[-1] - lowest + 1, np.int64)
+    place[side.at - lowest] = _place(side.series("count")[:, 0].astype(np.int64), bins)
+    for part in sample.on_host().counted():
+        assert part.rows is not None
+        std, error = part.std.astype(np.float64), part.mean.astype(np.float64) - part.y
+        of_cell = place[(_bits(std) >> _FINE) - lowest]
+        terms = {"square": error * error, "var": std * std}
+        parts.append(grouped(terms, part.rows.step >> shift, of_cell, bins, shift, _EVERY_KEY))
+    table = reduce(Table.merged, parts)
+    return np.stack([table.series(name) for name in ("square", "var")])
+
+
+def _place(count: Ints, bins: int) -> Ints:
+    """The bin of each key, floor(bins·(less + (equal − 1)/2)/n): of equal number, and equal deviations share one."""
+    return np.asarray(bins * (2 * (np.cumsum(count) - count) + count - 1) // (2 * max(int(count.sum()), 1)))
 
 
 def _straddling(cells: StdCells, bins: int) -> Mask:
@@ -288,32 +304,44 @@ def mean_deviation(n: int, p: Floats) -> Floats:
     return np.array([of(share) for share in p.tolist()])
 
 
+def _together(over_time: Floats, var2: Floats) -> float | None:
+    """How many times the variance of Σe² exceeds that of independent cells, 2Σσ⁴, from (term, block, group).
+
+    Errors may be larger than stated, by a ratio of each group. Fourth powers beyond the range of floats tell nothing.
+    """
+    total = over_time[1].sum(axis=0)
+    with np.errstate(all="ignore"):
+        square, var = over_time / total
+        even = var2 / total**2
+        ratio = square.sum(axis=0)
+        error, _ = cosine_error(square - ratio * var)
+        # The square of an estimated ratio is too large by its variance, and errors about it are too small.
+        independent = 2 * even * ratio**2 / (1 + (error / ratio) ** 2) * (1 - even)
+        there = np.isfinite(error) & (independent > 0) & (independent < math.inf)
+        return max(1.0, float(np.square(error[there]).sum() / independent[there].sum())) if there.any() else None
+
+
 @dataclass(frozen=True)
 class Spread:
     """Bins of predicted standard deviation of each group.
 
-    `together` is how many times the variance of Σ(e² − σ²) exceeds that of independent cells: errors that follow each
-    other, or are at one time, depend on each other. None if the order in time is not known.
+    `together` is how many times the variance of a bin's Σe² exceeds that of independent cells, and `whole` the same of
+    all bins as one: errors that follow each other, or are at one time, depend on each other. None if the order in time
+    is not known.
     """
 
     bins: tuple[Bins, ...]
-    exact: bool
     together: float | None = None
+    whole: float | None = None
 
     @classmethod
-    def of(cls, bins: tuple[Bins, ...], exact: bool, cells: Cells) -> Spread:
-        together = None
-        long = cells.ordered and cells.table.groups == 1 and len(cells.table) >= FEWEST_STEPS and len(bins) == 1
-        if long and bins[0].n.any() and bins[0].square.any():
-            excess = cells.series("square") - cells.series("var")
-            (error,), _ = cosine_error(excess - excess.mean(axis=0), cells.series("n"))
-            # Of independent errors that are as much larger than stated as these are.
-            ratio = float(bins[0].square.sum() / bins[0].var.sum())
-            independent = 2 * float(bins[0].var2.sum()) * ratio**2
-            # Fourth powers of very large or small deviations are beyond the range of floats.
-            if 0 < independent < math.inf and not math.isnan(error):
-                together = max(1.0, float(error) ** 2 / independent)
-        return cls(bins, exact, together)
+    def of(cls, bins: tuple[Bins, ...], cells: Cells, over_time: Floats | None = None) -> Spread:
+        """`over_time` has Σe² and Σσ² (term, block, bin), which are not known of a state."""
+        if not cells.ordered or len(bins) != 1 or len(cells.table) < FEWEST_STEPS or not bins[0].n.any():
+            return cls(bins)
+        summed = np.stack([cells.series("square"), cells.series("var")])
+        whole = _together(summed, bins[0].var2.sum(keepdims=True))
+        return cls(bins, whole if over_time is None else _together(over_time, bins[0].var2), whole)
 
     @property
     def n(self) -> Ints:
@@ -329,11 +357,21 @@ class Spread:
         gap = np.abs(rmse - rmv)
         return (gap * n / total).sum(axis=-1), (gap / rmv).sum(axis=-1) / max(int(there.sum()), 1)
 
+    @property
+    def correlation(self) -> float:
+        """Of the squared errors of two bins, with which their sum varies as it does."""
+        if self.together is None or self.whole is None:
+            return 0.0
+        var2 = self.bins[0].var2
+        pairs = float(np.sqrt(var2).sum() ** 2 - var2.sum())
+        more = (self.whole / self.together - 1) * float(var2.sum())
+        return min(max(more / pairs, 0.0), 1.0) if pairs > 0 else 0.0
+
     def estimate(self, which: int) -> Estimate:
         values = [float(self.distances(group=group)[which]) for group in range(len(self.bins))]
         warnings: tuple[str, ...] = ()
         moved = self.bins[0].moved
-        if len(self.bins) == 1 and not self.exact and moved:
+        if len(self.bins) == 1 and moved:
             warnings = (
                 f"from a histogram: up to {moved:.2%} of the cells may be in a neighbouring bin of ece and ence",
             )
@@ -344,13 +382,15 @@ class Spread:
         """The scores of 2,000 perfect forecasters with the same standard deviations.
 
         The squared errors of a bin are a multiple of a chi-square with the same mean and variance (Wilson and
-        Hilferty), with fewer degrees of freedom if errors depend on each other.
+        Hilferty), with fewer degrees of freedom if errors depend on each other, and correlated as their sum shows.
         """
         bins = self.bins[0]
         with np.errstate(invalid="ignore", divide="ignore"):
             freedom = np.where(bins.n > 0, bins.var**2 / bins.var2, 1.0) / (self.together or 1.0)
         part = 2 / (9 * np.maximum(freedom, 0.5))
-        root = 1 - part + normal_draws(_DRAWS, len(bins.n)) * np.sqrt(part)
+        normals, common = normal_draws(_DRAWS, len(bins.n) + 1), self.correlation
+        normals = np.sqrt(1 - common) * normals[:, 1:] + np.sqrt(common) * normals[:, :1]
+        root = 1 - part + normals * np.sqrt(part)
         return self.distances(bins.var * np.maximum(root, 0.0) ** 3)
 
     def grid(self) -> dict[str, Grid]:

@@ -71,17 +71,18 @@ def _naive_errors(history: Any, season: int, sample: Sample) -> Floats:
         raise InputError(f"has shape {values.shape}, for {nodes} nodes", where="history", fix="Pass (time, node).")
     if len(values) <= season:
         raise InputError(f"has {len(values)} steps, for a season of {season}", where="history")
-    return naive_errors(values.T.ravel(), np.repeat(np.arange(nodes), len(values)), nodes, season, sample.null_value)
+    return naive_errors(values.T.ravel(), np.repeat(np.arange(nodes), len(values)), nodes, season, sample.null)
 
 
-def naive_errors(values: AnyArray, node: Ints, nodes: int, season: int, null_value: float | None) -> Floats:
+def naive_errors(values: AnyArray, node: Ints, nodes: int, season: int, null: tuple[float, float] | None) -> Floats:
     """Mean absolute and mean squared error of the (seasonal) naive forecast of each node's values (2, node).
 
-    Values are in order of node and time. Pairs of which one is NaN or the null value are left out; 0 without any.
+    Values are in order of node and time. Pairs of which one is NaN, or as near to the null value as its tolerance,
+    are left out; 0 without any.
     """
     past = values.astype(np.float64)
-    if null_value is not None:
-        past[~observed(values, null_value, 0.0)] = np.nan
+    if null is not None:
+        past[~observed(values, *null)] = np.nan
     if np.isinf(past).any():
         raise InputError("has infinite values", where="history", fix="Mask them as NaN.")
     change, at = past[season:] - past[:-season], node[season:]

@@ -125,7 +125,7 @@ def observed(y: Any, null: float, tolerance: float) -> Any:
 
 def truth_values(mask: Any) -> Any:
     if str(mask.dtype) in ("bool", "torch.bool"):
-        return mask if is_tensor(mask) else np.ascontiguousarray(mask)
+        return mask
     if not bool(((mask == 0) | (mask == 1)).all()):
         raise InputError("has values other than 0 and 1", where="mask", fix="True where a cell counts.")
     return mask != 0

@@ -59,7 +59,7 @@ def request(sample: Sample, extras: Extras, coverage: Any, metrics: Any, *, ever
         scaled=extras.naive is not None,
         weighted=extras.weights is not None,
         edges=None if extras.edges is None else len(extras.edges),
-        null_value=sample.null_value,
+        null_value=None if sample.null is None else sample.null[0],
     )
     chosen, named = choose(design, metrics, dense=sample.rows is None)
     wanted = choose(design, "all", dense=sample.rows is None)[0] if every else chosen

@@ -77,7 +77,8 @@ class Sample:
     point: str = "y_pred"
     axes: tuple[str, ...] = AXES
     labels: Mapping[str, AnyArray] = field(default_factory=dict)
-    null_value: float | None = None
+    # The null value of truths, and its tolerance.
+    null: tuple[float, float] | None = None
     dropped: int = 0
     # How it was read, for people.
     conventions: Mapping[str, str] = field(default_factory=dict)
@@ -141,6 +142,8 @@ class Sample:
             there = without_nan(numbers)
             dropped = int((~there).sum() if mask is None else (mask & ~there).sum())
             mask = both(mask, there) if dropped else mask
+        if mask is not None and not is_tensor(mask):
+            mask = np.ascontiguousarray(mask)  # comparisons keep the layout of the truth
         mean, point = point_of(numbers, levels)
         numbers |= {} if mean is None else {"y_pred": mean}
         sample = cls(shape, numbers, mask, rows, levels, scores, point, dropped=dropped)
@@ -152,7 +155,7 @@ class Sample:
             "nan": "omit" if read.nan == "omit" else "",
         }
         known = {name: value for name, value in shown.items() if value}
-        return replace(sample, null_value=None if null is None else null[0], conventions=known)
+        return replace(sample, null=null, conventions=known)
 
     # ---- what it is
 

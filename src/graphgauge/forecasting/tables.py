@@ -254,7 +254,7 @@ def _naive_errors(
         what = f"has no rows of {str(ids[missing[0]])!r:.60}, which the table has"
         raise InputError(what, where="history", fix="Pass the training table of the same series.")
     order = np.lexsort((labels_of(_column(columns, time), f"history, column {time!r}"), node))
-    return naive_errors(_numbers(columns, y)[order], node[order], len(known), season, sample.null_value)[:, place]
+    return naive_errors(_numbers(columns, y)[order], node[order], len(known), season, sample.null)[:, place]
 
 
 def _weights(weights: Any, ids: AnyArray) -> Floats:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphgauge.core.types import AnyArray
-from graphgauge.forecasting.calibration import Bins, Reliability, Spread, all_bins, std_table
+from graphgauge.forecasting.calibration import Bins, Reliability, Spread, all_bins, bins_over_time, std_table
 from graphgauge.forecasting.cells import Cells
 from graphgauge.forecasting.design import Design
 from graphgauge.forecasting.joint import Vectors, joint_table
@@ -87,7 +87,11 @@ class Totals:
         elif "ranks" in self.tables:
             found["reliability"] = Reliability.from_ranks(self.tables, cells, axis)
         if bins is not None and axis != "node":
-            found["spread"] = Spread.of(tuple(bins[1:] if axis else bins[:1]), self.whole is not None, cells)
+            assert self.spread is not None
+            over_time = None
+            if axis is None and self.whole is not None and bins[0].n.any():
+                over_time = bins_over_time(self.spread, len(bins[0].n), self.whole, cells.table.shift)
+            found["spread"] = Spread.of(tuple(bins[1:] if axis else bins[:1]), cells, over_time)
         if "joint" in self.tables and axis != "node":
             joint = self.tables["joint"]
             vectors = Vectors(design, joint if axis else joint.pooled, self.ordered)
