@@ -304,17 +304,18 @@ def mean_deviation(n: int, p: Floats) -> Floats:
     return np.array([of(share) for share in p.tolist()])
 
 
-def _together(over_time: Floats, var2: Floats) -> float | None:
+def _together(over_time: Floats, var2: Floats, cells: Floats) -> float | None:
     """How many times the variance of Σe² exceeds that of independent cells, 2Σσ⁴, from (term, block, group).
 
-    Errors may be larger than stated, by a ratio of each group. Fourth powers beyond the range of floats tell nothing.
+    Blocks have so many `cells` (block, 1). Errors may be larger than stated, by a ratio of each group. Fourth powers
+    beyond the range of floats tell nothing.
     """
     total = over_time[1].sum(axis=0)
     with np.errstate(all="ignore"):
         square, var = over_time / total
         even = var2 / total**2
         ratio = square.sum(axis=0)
-        error, _ = cosine_error(square - ratio * var)
+        error, _ = cosine_error(square - ratio * var, np.broadcast_to(cells, square.shape))
         # The square of an estimated ratio is too large by its variance, and errors about it are too small.
         independent = 2 * even * ratio**2 / (1 + (error / ratio) ** 2) * (1 - even)
         there = np.isfinite(error) & (independent > 0) & (independent < math.inf)
@@ -336,12 +337,13 @@ class Spread:
 
     @classmethod
     def of(cls, bins: tuple[Bins, ...], cells: Cells, over_time: Floats | None = None) -> Spread:
-        """`over_time` has Σe² and Σσ² (term, block, bin), which are not known of a state."""
+        """`over_time` has Σe² and Σσ² (term, block with cells, bin), which are not known of a state."""
         if not cells.ordered or len(bins) != 1 or len(cells.table) < FEWEST_STEPS or not bins[0].n.any():
             return cls(bins)
-        summed = np.stack([cells.series("square"), cells.series("var")])
-        whole = _together(summed, bins[0].var2.sum(keepdims=True))
-        return cls(bins, whole if over_time is None else _together(over_time, bins[0].var2), whole)
+        there = cells.series("n")[:, 0] > 0
+        square, var, n = (cells.series(name)[there] for name in ("square", "var", "n"))
+        whole = _together(np.stack([square, var]), bins[0].var2.sum(keepdims=True), n)
+        return cls(bins, whole if over_time is None else _together(over_time, bins[0].var2, n), whole)
 
     @property
     def n(self) -> Ints:
