@@ -6,6 +6,7 @@ Those of the model's answers are in `fidelity`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple
@@ -77,7 +78,10 @@ def _cohesiveness(sample: Sample, level: Level, pairs: str) -> Estimate:
     adjacent = np.bincount(ranking, edges.neighbours[selected], rankings)
     number = count * (count - 1) / 2 if pairs == "all" else adjacent
     values = np.divide(agreement, number, out=np.full(rankings, np.nan), where=number > 0)
-    return sample.mean(values, _NO_TIMES, _UNIT if sample.rules.delta_t is None else (-1.0, 1.0))
+    # No cosine of differences up to ΔT itself is negative.
+    bounds = _UNIT if sample.rules.delta_t is None else (-1.0, 1.0)
+    estimate = sample.mean(values, _NO_TIMES, bounds)
+    return replace(estimate, facts={**estimate.facts, "bounds": bounds})
 
 
 _timed = partial(
@@ -86,7 +90,7 @@ _timed = partial(
     reference="chen2023",
     conventions=EMPTY | {"delta_t": AS_CHOSEN},
     bounds=(-1, 1),
-    levels=against("random"),
+    levels=against("shuffled"),
 )
 
 
