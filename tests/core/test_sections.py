@@ -20,7 +20,7 @@ def sectioned(monkeypatch):
     """Two metrics of a section, in a family that has none."""
     monkeypatch.setitem(registry._METRICS, "toy", dict(registry._METRICS["toy"]))
     monkeypatch.setitem(registry._SECTIONS, "toy", {})
-    section("speed", family="toy", question="how fast", priority="low")
+    section("speed", family="toy", question="how fast")
 
     @metric("fast@{k}", section="speed", goal=0.7, interpretation=lambda result: f"{result.value} of 1", **FACTS)
     def fast(ranks, *, k=3):

@@ -95,3 +95,43 @@ def test_documents_each_reading_has_an_option_that_gives_it():
     assert document["fidelity_best_keep"].value == max(keeps)
     ours = [found[f"fidelity_keep@{level}"].value for level in (0.2, 0.5)]
     assert found["fidelity_best_keep"].value == min(ours)
+
+
+def timed(events: int = 3) -> list[ex.Explanation]:
+    """Paths of three edges, all of which touch the next one, or in the first event none."""
+    explained = []
+    for event, moment in enumerate(np.linspace(0.1, 0.6, events).tolist()):
+        ends = [[0, 1, 2], [1, 2, 3]] if event else [[0, 2, 4], [1, 3, 5]]
+        graph = ex.Subgraph(ends, times=[0.0, moment, 1.0], units="edges")
+        explained.append(ex.Explanation(ex.Context(graph, event=event), [3.0, 2.0, 1.0], explainer="one"))
+    return explained
+
+
+COHESIVENESS = ["cohesiveness@0.7", "cohesiveness_adjacent@0.7"]
+
+
+@pytest.mark.parametrize("events", [3, 4, 6])
+def test_cohesiveness_of_the_default_scale_is_a_share_and_so_is_its_interval(events: int) -> None:
+    found = ex.evaluate(None, timed(events), metrics=COHESIVENESS, sparsity_levels=[0.7])
+    result = found["cohesiveness@0.7"]
+    assert result.bounds == (0, 1)
+    assert 0 <= result.interval.low <= result.value <= result.interval.high <= 1
+    signed = ex.evaluate(None, timed(events), metrics=COHESIVENESS, sparsity_levels=[0.7], delta_t=0.2)
+    assert all(each.bounds == (-1, 1) for each in signed.values())
+
+
+def test_chance_of_cohesiveness_is_over_orders_that_no_model_was_asked_about() -> None:
+    """Two of three edges: the mean over the three pairs, of which two touch in all events but the first."""
+    pairs = []
+    for event, one in enumerate(timed()):
+        early, moment, late = one.context.subgraph.times.tolist()
+        touching = np.cos([moment - early, late - moment]) if event else [0.0]
+        pairs.append(sum(touching) / 3)
+    levels = {}
+    for random in (1, 40):
+        options = {"metrics": COHESIVENESS[:1], "sparsity_levels": [0.7], "random": random}
+        found = ex.evaluate(None, timed(), **options)["cohesiveness@0.7"]
+        (levels[random],) = [level.value for level in found.references]
+        blind = ex.evaluate(ex.collect(None, timed(), **options), explainer="random explainer", metrics=COHESIVENESS)
+        assert blind["cohesiveness@0.7"].value == levels[random]
+    assert levels[1] == levels[40] == pytest.approx(np.mean(pairs), abs=0.1)

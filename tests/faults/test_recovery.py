@@ -145,3 +145,36 @@ def test_counts_are_named_in_the_right_number():
 def test_a_ratio_without_denominator_is_a_share(value: float) -> None:
     with pytest.raises(OptionError, match="zero_division must be between 0 and 1"):
         recovery.evaluate(np.zeros((3, 3)), np.zeros((3, 3)), zero_division=value)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_weights_of_predicted_cells_whose_score_is_zero(seed: int) -> None:
+    """With a threshold below 0 cells without a score are predicted, and their weight is 0."""
+    rng = np.random.default_rng(seed)
+    truth, scores = (np.where(rng.random((5, 5)) < 0.5, rng.normal(size=(5, 5)), 0.0) for _ in range(2))
+    found = recovery.evaluate(truth, scores, sign="keep", threshold=-0.2, metrics=["sign_accuracy", "weight_rmse"])
+    common = [(i, j) for i in range(5) for j in range(5) if i != j and truth[i, j] != 0 and scores[i, j] > -0.2]
+    assert any(scores[cell] == 0 for cell in common)
+    assert found["sign_accuracy"].n == len(common)
+    signs = [np.sign(truth[cell]) == np.sign(scores[cell]) for cell in common]
+    assert found["sign_accuracy"].value == pytest.approx(sum(signs) / len(common))
+    squares = [(truth[cell] - scores[cell]) ** 2 for cell in common]
+    assert found["weight_rmse"].value == pytest.approx((sum(squares) / len(common)) ** 0.5)
+
+
+@pytest.mark.parametrize("zero_division", [None, 0.0, 0.3, 1.0])
+@pytest.mark.parametrize("edges", [[], [(0, 1), (1, 2)], [(0, 2), (1, 2)]])
+def test_the_level_of_the_empty_graph_is_what_an_empty_prediction_scores(edges, zero_division):
+    truth, nothing, collider = np.zeros((3, 3, 3))
+    for edge in edges:
+        truth[edge] = 1
+    collider[0, 2] = collider[1, 2] = 1
+    keys = [f"v_structure_{part}" for part in ("precision", "recall", "f1")]
+    keys += [f"member_{part}_{bound}" for part in ("f1", "shd") for bound in ("min", "mean", "max")]
+    options = {"metrics": [*keys, "cpdag_shd"], "zero_division": zero_division}
+    empty = recovery.evaluate(truth, nothing, **options)
+    for key, result in recovery.evaluate(truth, collider, **options).items():
+        if result.defined:
+            # Beside a prediction that has a value, 0/0 counts as 0 unless it is said what it is.
+            expected = empty[key].value if empty[key].defined else 0.0
+            assert [(level.name, level.value) for level in result.references] == [("empty graph", expected)], key

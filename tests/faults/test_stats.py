@@ -119,3 +119,56 @@ def test_a_side_file_without_a_name_is_refused(tmp_path: Path) -> None:
     write_sealed(path, {name: value for name, value in content.items() if name != "root"})
     with pytest.raises(InputError, match="'' is no name of a side file"):
         graphgauge.load(path)
+
+
+def _of(*scores: float, dataset: str = "d") -> list[dict[str, object]]:
+    """Runs of two methods in turn, with the seeds 0, 0, 1, 1 …"""
+    return [
+        {"method": "ab"[i % 2], "dataset": dataset, "seed": i // 2, "value": score} for i, score in enumerate(scores)
+    ]
+
+
+FEW = _of(0.2, 0.3, 0.9, 0.4)
+PRINTED = [{"method": m, "mean": mean, "std": 0.4, "n": 2} for m, mean in (("a", 0.9), ("b", 0.2))]
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        (FEW, {}),
+        (FEW, {"design": "unpaired"}),
+        (FEW, {"test": "ranks"}),
+        (FEW, {"test": "ranks", "design": "unpaired"}),
+        (FEW + _of(0.9, 0.1, 0.1, 0.8, dataset="e"), {"datasets": "these"}),
+        (_of(0.1, 0.9) + _of(0.8, 0.3, dataset="e"), {}),
+        (PRINTED, {}),
+    ],
+)
+def test_an_interval_ends_at_the_greatest_difference_of_numbers_between_bounds(rows, options) -> None:
+    """The same scores of a metric without bounds have the same p, and an interval that is not cut."""
+
+    def compared(metric: str):
+        named = [{metric if name in ("value", "mean") else name: value for name, value in row.items()} for row in rows]
+        columns = {"columns": {"mean": metric}} if rows is PRINTED else {}
+        return stats.compare(named, metric=metric, direction="higher", margin=0.5, **columns, **options).pairs[0]
+
+    free, cut = compared("score"), compared("mrr")
+    assert (cut.p_value, cut.p_holm, cut.verdict) == (free.p_value, free.p_holm, free.verdict)
+    assert free.interval.low < -1
+    for whole, part in ((free.interval, cut.interval), (free.wide, cut.wide)):
+        assert [*part] == [max(whole.low, -1.0), min(whole.high, 1.0)]
+
+
+def test_a_gate_shows_no_loss_that_cannot_be() -> None:
+    new, old = ([row for row in FEW if row["method"] == method] for method in "ab")
+    sides = [{"m": {row["seed"]: row["value"] for row in side}} for side in (new, old)]
+    found = stats.gate(*sides, metric="mrr", margin=0.5)
+    assert (found.low, found.high) == (-1, 1)
+
+
+def test_distances_from_a_target_differ_by_at_most_the_greatest_one() -> None:
+    rows = [{**row, "coverage_0.9": row.pop("value")} for row in _of(0.2, 0.9, 0.9, 0.1)]
+    found = stats.compare(rows, metric="coverage_0.9")
+    assert found.target is not None
+    most = max(found.target, 1 - found.target)
+    assert [*found.pairs[0].interval] == [-most, most]

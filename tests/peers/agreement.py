@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import sys
 import warnings
 from collections.abc import Iterable
 from functools import cache
@@ -19,7 +20,10 @@ def peer(module: str) -> Any:
     logging.disable(logging.INFO)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return importlib.import_module(module)
+        imported = importlib.import_module(module)
+    if "torch" in sys.modules:  # gcastle makes float64 the default of all that follow
+        sys.modules["torch"].set_default_dtype(sys.modules["torch"].float32)
+    return imported
 
 
 def versions(packages: Iterable[str]) -> str:

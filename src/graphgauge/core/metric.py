@@ -34,8 +34,8 @@ class Estimate:
     """What a metric function returns: `value` and `n`, one entry per group of items (one group: the whole).
 
     `influence` has the first-order error that each item contributes, from which intervals follow. `reason` says why a
-    value is NaN. `facts` are for the metric's interval, or override its declared `unit`, `goal` and `target`. The
-    estimate is `absent` if the input does not have what the metric needs.
+    value is NaN. `facts` are for the metric's interval, or override its declared `unit`, `goal`, `target` and
+    `bounds`. The estimate is `absent` if the input does not have what the metric needs.
     """
 
     value: Floats
@@ -185,7 +185,7 @@ class Metric:
         ends = self.interval(sample, estimate, confidence)
         if isinstance(ends, NoInterval):
             return ends
-        low, high = enclosing(estimate.value, ends.low, ends.high, self.bounds)
+        low, high = enclosing(estimate.value, ends.low, ends.high, estimate.facts.get("bounds", self.bounds))
         return Bounds(low, high, ends.method, ends.over, ends.fewest)
 
     def result(
@@ -212,7 +212,7 @@ class Metric:
             n=0 if math.isnan(value) else int(estimate.n[0]),
             unit=facts.get("unit", self.unit),
             direction=self.direction,
-            bounds=self.bounds,
+            bounds=facts.get("bounds", self.bounds),
             params=dict(params),
             section=self.section,
             target=facts.get("target", self.target),

@@ -30,12 +30,11 @@ class Section:
     name: str
     family: str
     question: str
-    priority: str = ""
 
 
-def section(name: str, *, family: str, question: str, priority: str = "") -> Section:
+def section(name: str, *, family: str, question: str) -> Section:
     """Declare a section, before its metrics."""
-    return _SECTIONS.setdefault(family, {}).setdefault(name, Section(name, family, question, priority))
+    return _SECTIONS.setdefault(family, {}).setdefault(name, Section(name, family, question))
 
 
 def sections(family: str) -> tuple[Section, ...]:

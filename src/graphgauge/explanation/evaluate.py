@@ -373,7 +373,7 @@ def _against_random(result: Result, estimate: Estimate, chosen: Chosen, sample: 
     differences = differences[np.isfinite(differences)]
     if len(differences) < 2:
         return result
-    test = of_pairs(np.where(np.abs(differences) <= _ROUNDING, 0.0, differences), alpha_of(level))
+    test = of_pairs(np.where(np.abs(differences) <= _ROUNDING, 0.0, differences), alpha_of(level)).within(result.bounds)
     better = 1 if metric.direction == "higher" else -1
     verdict = "not significantly different from the random explainer"
     if test.p_value <= alpha_of(level):

@@ -6,6 +6,7 @@ Those of the model's answers are in `fidelity`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple
@@ -34,7 +35,7 @@ _selected = partial(explained, needs=("edges",), conventions=EMPTY)
 
 
 class _TimedEdges(NamedTuple):
-    """The edges with times of all rankings, those of a ranking together and each after the edges that rank before it.
+    """The edges with times of all rankings that some level selects, each after those of its ranking before it.
 
     `ranking` is the number of the edge's ranking, `rank` that of its unit in it. `agreement` is the sum of
     cos(|tᵢ − tⱼ|/ΔT) over the earlier edges of the ranking that share a node with it, and `neighbours` their number.
@@ -46,10 +47,11 @@ class _TimedEdges(NamedTuple):
     neighbours: Ints
 
 
-def _timed_edges(sample: Sample) -> _TimedEdges:
+def _timed_edges(sample: Sample, levels: Sequence[Level]) -> _TimedEdges:
     parts: list[Any] = [[np.zeros(0, np.int64)] * 5]
     first_ranking = first_node = longest = 0
-    for event, ranks in zip(sample.events, sample.ranks, strict=True):
+    most = np.max([sample.count(level) for level in levels], axis=0)
+    for event, ranks, count in zip(sample.events, sample.ranks, most, strict=True):
         graph, places = event.subgraph, np.arange(len(ranks))[:, np.newaxis]
         times = graph.candidate_times
         phase = None if times is None else phases(times, sample.rules.delta_t)
@@ -59,8 +61,8 @@ def _timed_edges(sample: Sample) -> _TimedEdges:
             # Nodes of different rankings are different nodes.
             ends = (end[order] + first_node + len(graph.nodes) * places for end in graph.ends)
             ranking = np.broadcast_to(first_ranking + places, order.shape)
-            columns = ranking, np.take_along_axis(rank, order, 1), *ends, phase[order]
-            parts.append([column.ravel() for column in columns])
+            rank = np.take_along_axis(rank, order, 1)
+            parts.append([column[rank < count] for column in (ranking, rank, *ends, phase[order])])
             first_node, longest = first_node + len(ranks) * len(graph.nodes), max(longest, len(graph))
         first_ranking += len(ranks)
     ranking, rank, source, sink, phase = (np.concatenate(columns) for columns in zip(*parts, strict=True))
@@ -69,7 +71,8 @@ def _timed_edges(sample: Sample) -> _TimedEdges:
 
 def _cohesiveness(sample: Sample, level: Level, pairs: str) -> Estimate:
     """Of each ranking, the summed agreement of its selected edges over the number of pairs; NaN without pairs."""
-    edges = sample.memo("timed edges", _timed_edges)
+    levels = sample.grid if level in sample.grid else (level,)
+    edges = sample.memo(("timed edges", levels), lambda sample: _timed_edges(sample, levels))
     selected = np.flatnonzero(edges.rank < sample.count(level)[sample.event[edges.ranking]])
     ranking, rankings = edges.ranking[selected], len(sample.owner)
     agreement = np.bincount(ranking, edges.agreement[selected], rankings)
@@ -77,7 +80,10 @@ def _cohesiveness(sample: Sample, level: Level, pairs: str) -> Estimate:
     adjacent = np.bincount(ranking, edges.neighbours[selected], rankings)
     number = count * (count - 1) / 2 if pairs == "all" else adjacent
     values = np.divide(agreement, number, out=np.full(rankings, np.nan), where=number > 0)
-    return sample.mean(values, _NO_TIMES, _UNIT if sample.rules.delta_t is None else (-1.0, 1.0))
+    # No cosine of differences up to ΔT itself is negative.
+    bounds = _UNIT if sample.rules.delta_t is None else (-1.0, 1.0)
+    estimate = sample.mean(values, _NO_TIMES, bounds)
+    return replace(estimate, facts={**estimate.facts, "bounds": bounds})
 
 
 _timed = partial(
@@ -86,7 +92,7 @@ _timed = partial(
     reference="chen2023",
     conventions=EMPTY | {"delta_t": AS_CHOSEN},
     bounds=(-1, 1),
-    levels=against("random"),
+    levels=against("shuffled"),
 )
 
 

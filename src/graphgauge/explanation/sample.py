@@ -43,6 +43,8 @@ SCORES = ("class", "max", "label")
 NO_CANDIDATES = "no candidate edges"
 # What metrics may need of a sample.
 NEEDS = ("edges", "answers", "robust", "truth", "times", "seeds", "elapsed")
+# Of these, what random orders have without a model's answers.
+FREE = ("truth", "times")
 # Orders of the random explainer where no model is asked about them.
 FREE_ORDERS, _MOST_RANKS = 100, 10_000_000
 
@@ -404,4 +406,4 @@ def samples_by_need(sample: Sample) -> dict[str, Any]:
         "elapsed": any(each.elapsed is not None for event in events for each in event.by(sample.who)),
     }
     there = [name for name, holds in conditions.items() if holds]
-    return {name: sample.shuffled if (sample.who, name) == (RANDOM, "truth") else sample for name in there}
+    return {name: sample.shuffled if sample.who == RANDOM and name in FREE else sample for name in there}

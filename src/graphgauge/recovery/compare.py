@@ -112,6 +112,12 @@ class Layer:
         weights.flat[self.arrows.cells] = self.arrows.weights
         return weights
 
+    def weights_in(self, cells: Ints) -> AnyArray:
+        """The weights of the arrows in these cells: 0 is one, where the threshold is below 0."""
+        if self.matrix is not None:
+            return self.matrix.ravel()[cells]
+        return self.arrows.weights[np.searchsorted(self.arrows.cells, cells)]
+
     def loops(self, cut: Cut) -> int:
         """Edges from a node to itself."""
         if self.edges is None:

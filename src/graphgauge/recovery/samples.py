@@ -172,9 +172,9 @@ class Weights(Rows):
 
 
 def _common_weights(pair: Pair) -> tuple[Floats, Floats]:
-    found: tuple[list[Floats], list[Floats]] = [], []
+    weights: tuple[list[Floats], list[Floats]] = [], []
     for lag in pair.lags:
         cells = np.intersect1d(pair.arrows(0, lag), pair.arrows(1, lag), assume_unique=True)
-        for own, layer in zip(found, (pair.truth[lag], pair.prediction[lag]), strict=True):
-            own.append(layer.arrows.weights[np.searchsorted(layer.arrows.cells, cells)])
-    return np.concatenate(found[0]), np.concatenate(found[1])
+        for side, layer in zip(weights, (pair.truth[lag], pair.prediction[lag]), strict=True):
+            side.append(layer.weights_in(cells))
+    return np.concatenate(weights[0]), np.concatenate(weights[1])

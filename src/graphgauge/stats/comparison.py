@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -182,11 +182,12 @@ class _Tested:
             fix = 'Use test="mean", or datasets="drawn".'
             raise OptionError("ranks are of single scores of one dataset, or of drawn datasets", fix=fix)
         self.largest = max(largest_of(cell) for cells in layout.strata for cell in cells)
-        has_target = panel.direction == "target" and panel.target is not None  # its distance is tested
-        self.strata = [
-            tuple(panel.badness(cell) if has_target and not isinstance(cell, Sample) else cell for cell in cells)
-            for cells in layout.strata
-        ]
+        self.strata: Sequence[tuple[Any, ...]] = layout.strata
+        self.bounds = panel.bounds
+        if panel.target is not None and panel.direction == "target" and not layout.design.printed:
+            # Distances from the target are tested.
+            self.strata = [tuple(map(panel.badness, cells)) for cells in layout.strata]
+            self.bounds = 0.0, max(abs(end - panel.target) for end in panel.bounds)
 
     def standings(self) -> tuple[Standing, ...]:
         """The methods, the best mean first, by name if they are equal."""
@@ -220,6 +221,10 @@ class _Tested:
 
     def pair(self, first: str, second: str, alpha: float) -> tuple[Shift, float]:
         """The test of a pair, and its effect size, positive if the first is higher."""
+        tested, effect = self._pair(first, second, alpha)
+        return tested.within(self.bounds), effect
+
+    def _pair(self, first: str, second: str, alpha: float) -> tuple[Shift, float]:
         i, j = self.layout.methods.index(first), self.layout.methods.index(second)
         cells = [(cells[i], cells[j]) for cells in self.strata]
         if not self.layout.design.paired:
@@ -274,8 +279,8 @@ def _pairs(tested: _Tested, names: list[tuple[str, str]], margin: float | None, 
             # If the interval is Student's t, so is the wider one, which has to be inside of it.
             wide = _as_interval(wider, 1 - 2 * alpha, unit)
             if each.interval != wider.interval and each.interval != "Hodges–Lehmann":
-                method, anywhere = each.interval, (-math.inf, math.inf)
-                wide = of_value(each.difference, each.error, each.df, 1 - 2 * alpha, method, unit, anywhere)
+                most = tested.bounds[1] - tested.bounds[0]
+                wide = of_value(each.difference, each.error, each.df, 1 - 2 * alpha, each.interval, unit, (-most, most))
         pairs.append(
             Pair(
                 names=(first, second),

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge import _core
+from graphgauge.core.result import enclosing
 from graphgauge.core.types import Floats, Ints
 from graphgauge.stats.errors import cosine_error, is_rounding, standard_error
 from graphgauge.stats.ranks import rank_sum, rank_sum_shift, signed_rank, signed_rank_shift
@@ -71,6 +72,12 @@ class Shift:
     interval: str
     error: float
     df: float
+
+    def within(self, bounds: tuple[float, float]) -> Shift:
+        """This shift of numbers between bounds: its interval ends at their greatest difference."""
+        most = bounds[1] - bounds[0]
+        low, high = enclosing(self.difference, self.low, self.high, (-most, most))
+        return replace(self, low=float(low), high=float(high))
 
 
 def of_pairs(differences: Floats, alpha: float) -> Shift:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from math import inf, sqrt
+from math import inf, isnan, sqrt
 from typing import Any
 
 from graphgauge.core.metric import Bounds, Estimate, Exempt, Metric, MetricFunction, NoChance, NoInterval
@@ -88,8 +88,10 @@ def _constant_scorer(function: MetricFunction, curves: Curves, **params: Any) ->
 
 
 def _empty_model(function: MetricFunction, models: Models, **params: Any) -> list[Reference]:
-    """The empty graph, for which 0/0 counts as 0."""
-    return _levels(function, {"empty graph": replace(models, predicts_nothing=True, zero_division=0.0)}, **params)
+    """The empty graph; where `zero_division` is not set, 0/0 counts as 0."""
+    zero_division = 0.0 if isnan(models.zero_division) else models.zero_division
+    empty = replace(models, predicts_nothing=True, zero_division=zero_division)
+    return _levels(function, {"empty graph": empty}, **params)
 
 
 def random_directions(edges: Edges) -> list[Reference]:
