@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
 import re
@@ -14,6 +13,8 @@ from typing import Any, NamedTuple
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.extras import need
+from graphgauge.io.places import readable
+from graphgauge.io.text import read_rows
 from graphgauge.stats.runs import UNNAMED, Run, Score, Seed, known_metric, on_dataset, repetition, seed_of
 from graphgauge.stats.text import listing
 
@@ -101,19 +102,10 @@ class Table:
         """A .csv or .parquet file."""
         if path.suffix.lower() == ".parquet":
             return cls.from_frame(need("pyarrow.parquet", "reading .parquet").read_table(path), str(path))
-        try:
-            with path.open(encoding="utf-8-sig", newline="") as stream:
-                reader = csv.reader(stream, strict=True)
-                lines = [(reader.line_num, cells) for cells in reader if any(map(str.strip, cells))]
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise InputError(f"cannot be read as CSV ({error})", where=str(path)) from None
-        names = [name.strip() for name in lines[0][1]] if lines else []
-        for line, cells in lines[1:]:
-            if len(cells) != len(names):
-                what = f"line {line} has {len(cells)} cells, the first line {len(names)}"
-                raise InputError(what, where=str(path), fix="Separate cells by commas, and quote those that have one.")
-        numbers = [line for line, _ in lines[1:]]
-        return cls.from_cells(names, (cells for _, cells in lines[1:]), str(path), "line", numbers)
+        with readable(str(path)):
+            names, rows = read_rows(path)
+        rows = [(line, cells) for line, cells in rows if any(map(str.strip, cells))]
+        return cls.from_cells(names, (cells for _, cells in rows), str(path), "line", [line for line, _ in rows])
 
     def column(self, name: str) -> list[Any]:
         """The cells of a column."""
