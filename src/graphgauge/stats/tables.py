@@ -35,7 +35,10 @@ _LIKE_NUMBER = re.compile(
     r"(\\\w+\{)?[<>~$+-]*(\d+(,\d{3})*(\.\d+)?|\d*[.,]\d+)\s*([%*†‡^}$]+|[(\[][\d.,; +-]+[)\]])*\s*"
 )
 _MOST_RUNS = 10**9
-_ONE_NAME = 'Give every column one name of its own; in pandas, take one metric: frame["mrr"].reset_index().'
+_ONE_NAME = (
+    "Give every column one name of its own. In pandas, from a file by read_csv(path, header=[0, 1], index_col=[0, 1]), "
+    'take one metric: frame["mrr"].reset_index(); or, if the second row names datasets, frame.stack(1).reset_index().'
+)
 
 
 class Row(NamedTuple):

@@ -28,7 +28,7 @@ _MOST_NOTES, _MOST_PAIRS = 3, 15
 
 
 class Shown:
-    """A table that `render` makes a text of, in one of `FORMS`."""
+    """A table that `render` makes a text of, in one of `FORMS`; the `style` of an aggregate is that of `to_grid`."""
 
     def render(self, form: str = "table", **style: Any) -> str:
         raise NotImplementedError
