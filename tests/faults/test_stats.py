@@ -161,6 +161,7 @@ def test_printed_means_under_the_names_of_their_metrics(cells: Any, means: Any) 
     [
         ([{"recall": "33.2%", "time": 5}], "recall: '33.2%' is not a number"),
         ([{"recall": "33.2 (0.5)", "time": 5}], r"recall: '33.2 \(0.5\)' is not a number"),
+        ([{"recall": "33.2 ± 0.5", "n": 5}, {"recall": "failed", "n": 5}], "recall: 'failed' is not a number"),
         ([{"recall": "33.2 ± 0.5", "time": 5}], r"has printed means \(recall\). Add a column n"),
         ([{"recall_mean": 33.2, "recall_std": 0.5}], r"has printed means \(recall_mean\). Add a column n"),
         ([{"mean": 33.2, "std": 0.5, "n": 5, "ndcg": 30.0}], "has columns of printed means, and also ndcg"),
@@ -172,6 +173,13 @@ def test_printed_means_under_the_names_of_their_metrics(cells: Any, means: Any) 
 def test_a_table_that_would_lose_something_is_refused(rows: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         stats.read_runs([{"method": "a", **row} for row in rows])
+
+
+def test_rows_with_seeds_are_runs_also_where_a_metric_is_a_standard_deviation() -> None:
+    (run,) = stats.read_runs([{"method": "a", "seed": 0, "fold_mean": 0.5, "fold_std": 0.1}])
+    assert list(run.scores) == ["fold_mean", "fold_std"]
+    (run,) = stats.read_runs([{"method": "a", "nca_mean": 0.5, "nca_std": 0.1}])
+    assert list(run.scores) == ["nca_mean", "nca_std"]
 
 
 def test_two_printed_means_of_a_method_and_one_without_a_spread() -> None:

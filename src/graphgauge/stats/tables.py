@@ -15,7 +15,17 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.extras import need
 from graphgauge.io.places import readable
 from graphgauge.io.text import read_rows
-from graphgauge.stats.runs import UNNAMED, Run, Score, Seed, known_metric, on_dataset, repetition, seed_of
+from graphgauge.stats.runs import (
+    UNNAMED,
+    Run,
+    Score,
+    Seed,
+    declared_metric,
+    known_metric,
+    on_dataset,
+    repetition,
+    seed_of,
+)
 from graphgauge.stats.text import listing
 
 _ADD_N = (
@@ -29,7 +39,7 @@ _PRINTED = re.compile(
     r"\s*(?P<mean>[<>~$+-]*(?:\.?\d|nan|inf)[^\s±]*?)\s*(?:±|\+/?-|\$?\\pm\$?)\s*(?P<std>[^\s±]+)\s*", re.IGNORECASE
 )
 # The column of standard deviations next to one of means, as `acc_std` is next to `acc_mean`.
-_SPREAD = re.compile(r"(?P<metric>.+?)(?P<gap>[_ ./-])std", re.IGNORECASE)
+_SPREAD = re.compile(r"(?P<metric>.+?)(?P<gap>[_ ./-])std")
 # Numbers with marks, units or a second number, as `33.2%`, `0.81*` and `81.5 (0.7)`.
 _LIKE_NUMBER = re.compile(
     r"(\\\w+\{)?[<>~$+-]*(\d+(,\d{3})*(\.\d+)?|\d*[.,]\d+)\s*([%*†‡^}$]+|[(\[][\d.,; +-]+[)\]])*\s*"
@@ -226,14 +236,16 @@ def _roles(table: Table, declared: Mapping[str, str]) -> dict[str, str]:
         roles |= {"metric": "metric", "value": "value"}
     elif "mean" in declared or ("value" not in declared and len({"mean", "std", "n"} & (free | set(declared))) > 1):
         roles = {role: role for role in ("metric", "mean", "std", "n") if role in free} | roles
-    if "n" in free and not {"metric", "value", "mean"} & set(roles) and _spreads(table, roles | {"n": "n"}):
+    if "n" in free and not {"metric", "value", "mean"} & set(roles) and _printed_columns(table, roles | {"n": "n"}):
         roles["n"] = "n"
     method = roles.get("method")
     unnamed = [row for row in table.rows if method is not None and not _label(row.cells[method])]
     if unnamed and len(unnamed) < len(table.rows):
         raise InputError("has no method", where=unnamed[0].where, fix="Name the method in every row.")
     for role, other in (("metric", "value"), ("std", "mean"), ("n", "mean"), ("mean", "n")):
-        is_read = other in roles or (role == "metric" and "mean" in roles) or (role == "n" and _spreads(table, roles))
+        is_read = (
+            other in roles or (role == "metric" and "mean" in roles) or (role == "n" and _printed_columns(table, roles))
+        )
         if role in roles and not is_read:
             what = f"{table.where}: a column of {role} needs one of {other}"
             fix = _ADD_N if other == "n" else f'Name it: columns={{"{other}": COLUMN}}.'
@@ -241,24 +253,29 @@ def _roles(table: Table, declared: Mapping[str, str]) -> dict[str, str]:
     return roles
 
 
-def _spreads(table: Table, roles: Mapping[str, str]) -> dict[str, str | None]:
-    """Columns of printed means: with that of their standard deviations, or None where a cell has both."""
+def _printed_columns(table: Table, roles: Mapping[str, str]) -> dict[str, tuple[str, str | None]]:
+    """Columns of printed means: their metric and the column of standard deviations, or None where a cell has both.
+
+    Without `n`, rows with seeds are runs, and `acc_mean` and `acc_std` two metrics.
+    """
     others = [name for name in table.names if name not in roles.values()]
-    found: dict[str, str | None] = {}
-    for name in others:
-        match = _SPREAD.fullmatch(name)
-        if match is not None:
-            named = (f"{match['metric']}{match['gap']}{mean}" for mean in ("mean", "Mean", "MEAN"))
-            mean = next(filter(others.__contains__, named), None)
-            mean = match["metric"] if mean is None and "n" in roles and match["metric"] in others else mean
-            found |= {} if mean is None else {mean: name}
-        if any(isinstance(cell, str) and _PRINTED.fullmatch(cell) for cell in table.column(name)):
-            found.setdefault(name, None)
-    return found
+    printed: dict[str, tuple[str, str | None]] = {
+        name: (name, None)
+        for name in others
+        if any(isinstance(cell, str) and _PRINTED.fullmatch(cell) for cell in table.column(name))
+    }
+    for std in others:
+        match = _SPREAD.fullmatch(std)
+        if match is None or declared_metric(std) is not None or ("seed" in roles and "n" not in roles):
+            continue
+        means = [f"{match['metric']}{match['gap']}mean", *([match["metric"]] if "n" in roles else [])]
+        mean = next(filter(others.__contains__, means), None)
+        printed |= {} if mean is None else {mean: (match["metric"], std)}
+    return printed
 
 
 def _metric_columns(
-    table: Table, roles: dict[str, str], declared: Mapping[str, str]
+    table: Table, roles: Mapping[str, str], declared: Mapping[str, str]
 ) -> dict[str, tuple[str, str | None]]:
     """The columns of the values and of their standard deviations of each metric that a column is named after.
 
@@ -286,18 +303,13 @@ def _metric_columns(
     if not numeric:
         has = f"It has {listing(table.names, _NAMES_LISTED)}."
         raise InputError("contains no metric", where=table.where, fix=f"Give each metric a column of numbers. {has}")
-    spreads = _spreads(table, roles)
-    if spreads and "n" not in roles:
-        raise InputError(f"has printed means ({listing(list(spreads), 3)})", where=table.where, fix=_ADD_N)
-    means = {name: spreads.get(name) for name in numeric if name not in spreads.values()}
-    metrics = [name if std is None else _metric_of(name) for name, std in means.items()]
-    _refuse_twice(metrics, table.where)
-    return dict(zip(metrics, means.items(), strict=True))
-
-
-def _metric_of(mean: str) -> str:
-    """`acc` of the column `acc_mean`."""
-    return mean[:-5] if mean[-4:].lower() == "mean" and len(mean) > 5 else mean
+    printed = _printed_columns(table, roles)
+    if printed and "n" not in roles:
+        raise InputError(f"has printed means ({listing(list(printed), 3)})", where=table.where, fix=_ADD_N)
+    spreads = {std for _, std in printed.values()}
+    columns = {name: printed.get(name, (name, None)) for name in numeric if name not in spreads}
+    _refuse_twice([metric for metric, _ in columns.values()], table.where)
+    return {metric: (name, std) for name, (metric, std) in columns.items()}
 
 
 def _suggestion(table: Table, numeric: Sequence[str]) -> str:
@@ -380,8 +392,10 @@ def _printed(row: Row, roles: Mapping[str, str], metric: str, mean_column: str, 
 
 
 def _is_numeric(cells: Sequence[Any]) -> bool:
-    """Whether a column has a number, or nothing but cells that are empty or look like numbers."""
-    return any(map(_is_number, cells)) or all(is_empty(cell) or _looks_like_number(cell) for cell in cells)
+    """Whether a column has a number or a printed mean, or only cells that are empty or look like numbers."""
+    if any(_is_number(cell) or _PRINTED.fullmatch(str(cell)) for cell in cells):
+        return True
+    return all(is_empty(cell) or _looks_like_number(cell) for cell in cells)
 
 
 def _looks_like_number(cell: Any) -> bool:
