@@ -123,6 +123,8 @@ def test_r40_entries_below_zero_are_refused() -> None:
     test.data[1] = np.nan
     with pytest.raises(InputError, match=r"1 entries are NaN, the first at \(1, 2\)"):
         recommend(scores, test=[{0}, {1}, {2}], known=test)
+    with pytest.raises(InputError, match="1 has the grade NaN"):
+        recommend(scores, test={0: {1: 1}, 1: {2: np.nan}, 2: {3: 1}})
     test.data[1] = -1.0
     kept = sparse.csr_matrix(test)
     kept.data = np.maximum(kept.data, 0)
@@ -201,3 +203,9 @@ def test_a_table_without_names_or_without_commas_is_refused(tmp_path: Path, text
     for read in (read_set, read_table) if "39\n1" in text else (read_set, read_table, open_array):
         with pytest.raises(InputError, match=said):
             read("t.csv", tmp_path)
+
+
+def test_novelty_has_no_chance_where_an_item_is_in_no_training_list() -> None:
+    for popularity, levels in (([1, 0, 3], 0), ([1, 1, 2], 1)):  # the information of the second is 2, 2 and 1
+        found = evaluate(Queries.from_topk([[0, 2]], [0], catalog={"popularity": popularity}), k=2)
+        assert [each.value for each in found["novelty@2"].references] == [pytest.approx(5 / 3)] * levels

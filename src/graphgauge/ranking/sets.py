@@ -206,6 +206,9 @@ def _of_mask(given: AnyArray) -> Pairs:
 
 
 def _of_mapping(given: Mapping[Any, Any], of: Numbering, where: str) -> Pairs:
+    for name, part in given.items():
+        if isinstance(part, Mapping) and any(grade != grade for grade in part.values()):
+            raise InputError(f"{name!r:.60} has the grade NaN", where=where, fix="Write 0 for what is not right.")
     parts = [
         [key for key, grade in part.items() if grade > 0] if isinstance(part, Mapping) else list(part)
         for part in given.values()
