@@ -76,54 +76,6 @@ def test_r36_three_seeds_mark_nothing_as_not_different():
     assert not stats.compare(rows, metric="acc").can_reject
 
 
-def test_s4_many_methods_without_a_difference_are_one_group():
-    same = {f"m{i}": {s: 0.5 + 0.01 * ((i * 7 + s * 3) % 11) for s in range(5)} for i in range(30)}
-    assert len(stats.compare(same, metric="acc").cliques) == 1
-
-
-def test_s5_constant_differences_have_no_interval():
-    found = stats.compare({"a": {0: 0.2, 1: 0.3, 2: 0.4}, "b": {0: 0.1, 1: 0.2, 2: 0.3}}, metric="acc")
-    assert found["a", "b"].interval is None
-
-
-def test_s6_effects_are_positive_where_the_first_is_better():
-    found = stats.compare(EIGHT, metric="loss", direction="lower")
-    assert (found.best, found["b", "a"].names[0]) == ("b", "b")
-    assert found["b", "a"].effect == 1
-
-
-def test_s10_intervals_stay_within_the_bounds_of_their_metric():
-    rows = [{"method": "a", "mrr": x} for x in (0.1, 0.2, 0.9)]
-    row = stats.aggregate(rows)["mrr"]
-    assert (row.ci_lower, row.ci_upper <= 1) == (0.0, True)
-
-
-def test_s11_verdict_and_interval_agree():
-    random = np.random.default_rng(0)
-    for _ in range(40):
-        scores = {m: dict(enumerate(np.round(random.normal(mu, 0.1, 8), 2))) for m, mu in (("a", 0.6), ("b", 0.5))}
-        pair = stats.compare(scores, metric="acc")["a", "b"]
-        if pair.interval is not None:
-            assert (0 in pair.interval) == (pair.p_value > 0.05)
-
-
-@pytest.mark.parametrize("scale", [1e-150, 1e-90, 1e90, 1e149])
-def test_welch_has_the_same_degrees_of_freedom_in_any_unit(scale: float) -> None:
-    scores = {"a": [1.0, 2.0, 4.0, 3.0], "b": [5.0, 9.0, 7.0]}
-    scaled = {name: [scale * value for value in values] for name, values in scores.items()}
-    plain, other = (stats.compare(each, metric="score", direction="higher").pairs[0] for each in (scores, scaled))
-    assert (other.df, other.p_value) == pytest.approx((plain.df, plain.p_value), rel=1e-9)
-
-
-def test_a_side_file_without_a_name_is_refused(tmp_path: Path) -> None:
-    path = ranking.evaluate([0.5, 0.2], [[0.1], [0.3]]).save(tmp_path / "result.json")
-    content = json.loads(path.read_text())
-    content["side_files"] = [{"role": "items", "name": "", "hash": "0", "rows": 2, "axis": None}]
-    write_sealed(path, {name: value for name, value in content.items() if name != "root"})
-    with pytest.raises(InputError, match="'' is no name of a side file"):
-        graphgauge.load(path)
-
-
 def test_an_undefined_or_infinite_mean_is_not_marked() -> None:
     level = {"a": 0.6, "b": 0.5, "c": 0.4}
     rows = [{"method": m, "seed": s, "mrr": x + s / 1000} for m, x in level.items() for s in range(9)]
@@ -197,3 +149,51 @@ def test_equal_items_are_said_to_be_equal() -> None:
     one = ranking.evaluate(np.linspace(0, 1, 40), np.linspace(1, 0, 40)[:, None])
     said = stats.compare({"a": one, "b": one}, metric="mrr", over="items").conclusion
     assert said.startswith("a and b have the same mean mrr over 40 queries (p = 1")
+
+
+def test_s4_many_methods_without_a_difference_are_one_group():
+    same = {f"m{i}": {s: 0.5 + 0.01 * ((i * 7 + s * 3) % 11) for s in range(5)} for i in range(30)}
+    assert len(stats.compare(same, metric="acc").cliques) == 1
+
+
+def test_s5_constant_differences_have_no_interval():
+    found = stats.compare({"a": {0: 0.2, 1: 0.3, 2: 0.4}, "b": {0: 0.1, 1: 0.2, 2: 0.3}}, metric="acc")
+    assert found["a", "b"].interval is None
+
+
+def test_s6_effects_are_positive_where_the_first_is_better():
+    found = stats.compare(EIGHT, metric="loss", direction="lower")
+    assert (found.best, found["b", "a"].names[0]) == ("b", "b")
+    assert found["b", "a"].effect == 1
+
+
+def test_s10_intervals_stay_within_the_bounds_of_their_metric():
+    rows = [{"method": "a", "mrr": x} for x in (0.1, 0.2, 0.9)]
+    row = stats.aggregate(rows)["mrr"]
+    assert (row.ci_lower, row.ci_upper <= 1) == (0.0, True)
+
+
+def test_s11_verdict_and_interval_agree():
+    random = np.random.default_rng(0)
+    for _ in range(40):
+        scores = {m: dict(enumerate(np.round(random.normal(mu, 0.1, 8), 2))) for m, mu in (("a", 0.6), ("b", 0.5))}
+        pair = stats.compare(scores, metric="acc")["a", "b"]
+        if pair.interval is not None:
+            assert (0 in pair.interval) == (pair.p_value > 0.05)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-90, 1e90, 1e149])
+def test_welch_has_the_same_degrees_of_freedom_in_any_unit(scale: float) -> None:
+    scores = {"a": [1.0, 2.0, 4.0, 3.0], "b": [5.0, 9.0, 7.0]}
+    scaled = {name: [scale * value for value in values] for name, values in scores.items()}
+    plain, other = (stats.compare(each, metric="score", direction="higher").pairs[0] for each in (scores, scaled))
+    assert (other.df, other.p_value) == pytest.approx((plain.df, plain.p_value), rel=1e-9)
+
+
+def test_a_side_file_without_a_name_is_refused(tmp_path: Path) -> None:
+    path = ranking.evaluate([0.5, 0.2], [[0.1], [0.3]]).save(tmp_path / "result.json")
+    content = json.loads(path.read_text())
+    content["side_files"] = [{"role": "items", "name": "", "hash": "0", "rows": 2, "axis": None}]
+    write_sealed(path, {name: value for name, value in content.items() if name != "root"})
+    with pytest.raises(InputError, match="'' is no name of a side file"):
+        graphgauge.load(path)
