@@ -106,7 +106,7 @@ class Sets:
         if isinstance(given, Sets):
             return given
         query, entity = _pairs(given, of, where)
-        width = given.shape[1] if _is_matrix(given) else of.entities
+        width = given.shape[1] if is_matrix(given) else of.entities
         return cls.from_pairs(query, entity, of.queries, width)
 
     @classmethod
@@ -164,7 +164,7 @@ class Sets:
 # ---- each form of input as pairs of a query and an entity
 
 
-def _is_matrix(given: Any) -> bool:
+def is_matrix(given: Any) -> bool:
     """Whether sets are a matrix with a column per entity: sparse, or booleans."""
     return hasattr(given, "tocsr") or str(getattr(given, "dtype", "")).removeprefix("torch.") == "bool"
 
@@ -172,7 +172,7 @@ def _is_matrix(given: Any) -> bool:
 def _pairs(given: Any, of: Numbering, where: str) -> Pairs:
     if given is None:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    if _is_matrix(given):
+    if is_matrix(given):
         require_shape(given, (of.queries, of.entities), where, f"One row per {of.query}, one column per {of.entity}.")
         return _of_sparse(given, where) if hasattr(given, "tocsr") else _of_mask(np.asarray(on_host(given, where)))
     if isinstance(given, Mapping):
@@ -189,11 +189,13 @@ def _pairs(given: Any, of: Numbering, where: str) -> Pairs:
 def _of_sparse(given: Any, where: str) -> Pairs:
     pairs = given.tocoo()
     data = np.asarray(pairs.data)
-    below = np.flatnonzero(data < 0)
-    if below.size:
-        place = f"({pairs.row[below[0]]}, {pairs.col[below[0]]})"
-        what = f"{len(below)} entries are below 0, the first at {place}"
-        raise InputError(what, where=where, fix=f"Keep what counts as right: {where} > 0.")
+    for name, wrong in (("below 0", data < 0), ("NaN", data != data)):
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            what = (
+                f"{np.count_nonzero(wrong)} entries are {name}, the first at ({pairs.row[first]}, {pairs.col[first]})"
+            )
+            raise InputError(what, where=where, fix=f"Keep what counts as right: {where} > 0.")
     row, column = (np.asarray(each)[data > 0].astype(np.int64) for each in (pairs.row, pairs.col))
     return row, column
 
@@ -204,6 +206,9 @@ def _of_mask(given: AnyArray) -> Pairs:
 
 
 def _of_mapping(given: Mapping[Any, Any], of: Numbering, where: str) -> Pairs:
+    for name, part in given.items():
+        if isinstance(part, Mapping) and any(grade != grade for grade in part.values()):
+            raise InputError(f"{name!r:.60} has the grade NaN", where=where, fix="Write 0 for what is not right.")
     parts = [
         [key for key, grade in part.items() if grade > 0] if isinstance(part, Mapping) else list(part)
         for part in given.values()

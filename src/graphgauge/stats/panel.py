@@ -203,6 +203,10 @@ def _values(runs: Sequence[Run], metric: str) -> tuple[dict[str, dict[str, dict[
             why = run.failed or score.reason or ("NaN" if metric in run.scores else f"no {metric}")
             gaps.append(Gap(run.method, run.dataset, run.seed, why))
     for dataset, own in scores.items():
+        for method, seeds in own.items():
+            if len(seeds) > 1 and any(score.runs > 1 for score in seeds.values()):
+                what = f"{on_dataset(method, dataset)} has a printed mean of {metric} and other scores"
+                raise InputError(what, fix="Keep one of them, or name the column in which they differ.")
         for method, seed in _absent(own):
             own[method][seed] = Score(math.nan)
             gaps.append(Gap(method, dataset, seed, "no run"))
