@@ -234,6 +234,8 @@ def test_explanations_of_torch_geometric() -> None:
     ):
         with pytest.raises(InputError, match=message):
             ex.from_pyg(Data(said | changed), model)
+    only = ex.from_pyg(Data(said | {"index": torch.tensor([False, False, True])}), model)
+    assert only.context.target == 2
 
 
 @pytest.mark.parametrize("task", ["node", "graph"])
@@ -266,6 +268,8 @@ def test_an_explanation_of_another_graph_is_refused() -> None:
     second = ex.from_pyg(Data(both, edge_mask=torch.ones(2 * count)), model, target=1).context.subgraph
     masks = np.ones((1, count), bool)
     assert len(model.predict(second, 1, masks)) == 1
+    with pytest.raises(InputError, match=r"which of 2 graphs was explained is not known\. Choose one with target="):
+        ex.from_pyg(Data(both, edge_mask=torch.ones(2 * count)), model)
     with pytest.raises(InputError, match=f"explanation of graph 0: edge {count} is not in the model's data"):
         model.predict(second, 0, masks)
 
