@@ -153,6 +153,8 @@ class Metric:
         for name, text in match.groupdict().items():
             try:
                 params[name] = type(self.params[name])(text)
+            except OptionError as error:
+                raise OptionError(f"{key!r}: {error.what}", fix=error.fix) from None
             except ValueError:
                 raise OptionError(f"{key!r}: {name} must be a number, not {text!r}") from None
         return params
