@@ -61,6 +61,10 @@ def request(sample: Sample, extras: Extras, coverage: Any, metrics: Any, *, ever
         edges=None if extras.edges is None else len(extras.edges),
         null_value=sample.null_value,
     )
+    lacking = [level for level in wanted_levels if design.level(level) is None]
+    if design.form == "quantiles" and wanted_levels != COVERAGE and lacking:
+        has = ", ".join(f"{level:g}" for level in design.bounded) or "none"
+        raise OptionError(f"coverage has {lacking[0]:g}; the quantiles bound {has}", fix="Leave it out, or name these.")
     chosen, named = choose(design, metrics, dense=sample.rows is None)
     wanted = choose(design, "all", dense=sample.rows is None)[0] if every else chosen
     own = levels_of(params["level"] / 100 for _, params in chosen if "level" in params)
