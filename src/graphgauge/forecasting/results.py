@@ -156,7 +156,9 @@ def _items(measured: Measured, totals: Totals) -> Items | None:
             moved = estimate.influence[:, 0] * over.sum() / over[:, 0]
             values[key] = np.where(over[:, 0] > 0, estimate.value[0] + moved, np.nan)
         weights[key] = over[:, 0]
-    return Items("time step", table.at << table.shift, values, weights)
+    cells = totals.cells_by(None)
+    truth = {"cells": cells.series("n")[:, 0], "sum of truths": cells.series("y")[:, 0]}
+    return Items("time step", table.at << table.shift, values, weights, truth=truth)
 
 
 def _materials(totals: Totals) -> dict[str, Any]:

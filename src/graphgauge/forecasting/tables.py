@@ -110,7 +110,7 @@ def evaluate_table(
         raise InputError(
             f"which column is the forecast? It could be {', '.join(others) or 'none'}"[:300],
             where="table",
-            fix=f"Pass model={others[0] if others else '…'!r}, or pred=.",
+            fix=f'Pass model="{others[0] if others else "…"}", or pred=.',
         )
     ids, node = _ranked(labels_of(_column(columns, id), f"column {id!r}"))
     times = labels_of(_column(columns, time), f"column {time!r}")
