@@ -23,7 +23,8 @@ class Items:
 
     The value of a metric is the mean of its `values`, or with `weights[key]` the weighted mean: of a ratio of sums the
     values are numerator over denominator, the weights the denominators. NaN is an item without a value. `cluster`
-    groups items that are not independent. Items of `unit` "time step" are in the order of time.
+    groups items that are not independent. Items of `unit` "time step" are in the order of time. `truth` is what each
+    was measured on, such as the number of cells and the sum of their truths, which is equal where items are compared.
 
     Examples
     --------
@@ -39,6 +40,7 @@ class Items:
     values: Mapping[str, Floats]
     weights: Mapping[str, Floats] = field(default_factory=dict)
     cluster: AnyArray | None = None
+    truth: Mapping[str, Floats] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -57,6 +59,7 @@ class Items:
         """Write an .npz archive, which `load` reads."""
         arrays = {f"value.{key}": np.asarray(values) for key, values in self.values.items()}
         arrays |= {f"weight.{key}": np.asarray(weights) for key, weights in self.weights.items()}
+        arrays |= {f"truth.{key}": np.asarray(values) for key, values in self.truth.items()}
         cluster = {} if self.cluster is None else {"cluster": _storable(self.cluster)}
         contents: dict[str, Any] = {"unit": np.array(self.unit), "ids": _storable(self.ids), **arrays, **cluster}
         with atomic_path(path) as temporary, temporary.open("wb") as stream:
@@ -73,7 +76,7 @@ class Items:
             unit, ids = str(arrays["unit"][()]), arrays["ids"]
         except (KeyError, IndexError):
             raise InputError("not a file of items: it has no unit or no ids", where=where) from None
-        parts: dict[str, dict[str, Floats]] = {"value": {}, "weight": {}}
+        parts: dict[str, dict[str, Floats]] = {"value": {}, "weight": {}, "truth": {}}
         for name, values in arrays.items():
             part, _, key = name.partition(".")
             if (name == "cluster" or part in parts) and (ids.ndim != 1 or values.shape != ids.shape):
@@ -82,7 +85,7 @@ class Items:
                 if values.dtype.kind not in "fiub":
                     raise InputError(f"{name} has {values.dtype}, not numbers", where=where)
                 parts[part][key] = values.astype(np.float64)
-        return cls(unit, ids, parts["value"], parts["weight"], arrays.get("cluster"))
+        return cls(unit, ids, parts["value"], parts["weight"], arrays.get("cluster"), parts["truth"])
 
 
 def _storable(values: Any) -> AnyArray:

@@ -222,7 +222,7 @@ class Metric:
             interval=interval,
             no_interval=no_interval,
             references=tuple(levels),
-            conventions={**self.conventions, **conventions, **own},
+            conventions={**self.conventions, **conventions, **own, **facts.get("conventions", {})},
             reason=estimate.reason if math.isnan(value) else None,
             warnings=estimate.warnings,
             oracle=estimate.oracle,

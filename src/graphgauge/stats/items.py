@@ -8,12 +8,13 @@ import numpy as np
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.items import Items
+from graphgauge.core.number import plural
 from graphgauge.core.types import AnyArray, Floats
 from graphgauge.stats import truth
 from graphgauge.stats.design import Design, Layout
 from graphgauge.stats.panel import Missing, Panel
 from graphgauge.stats.runs import Run, Seed, seed_order
-from graphgauge.stats.text import listing
+from graphgauge.stats.text import OTHER_CELLS, listing
 
 _KEEP = "Evaluate all runs with --keep-items, or save the evaluations with their items."
 
@@ -43,7 +44,7 @@ def layout_of_items(panel: Panel, missing: Missing) -> Layout:
     )
     known = ~np.isnan(table).any(axis=0)
     cluster = _cluster(tables, rows)
-    notes = list(panel.notes)
+    notes = [*panel.notes, *_different_cells(tables, rows, panel)]
     if not known.all():
         notes.append(f"{int((~known).sum()):,} of {len(known):,} items are left out, for which a method has no value")
     cluster = None if cluster is None else np.unique(cluster[known], return_inverse=True)[1]
@@ -104,6 +105,25 @@ def _ids(tables: Mapping[tuple[str, Seed], Items], missing: Missing) -> AnyArray
 def _rows(items: Items, ids: AnyArray) -> AnyArray:
     order = np.argsort(items.ids, kind="stable")
     return np.asarray(order[np.searchsorted(items.ids, ids, sorter=order)])
+
+
+def _different_cells(
+    tables: Mapping[tuple[str, Seed], Items], rows: Mapping[tuple[str, Seed], AnyArray], panel: Panel
+) -> list[str]:
+    """Refuse items that were measured on different truths; cells that were omitted as NaN are said."""
+    (first, items), *others = tables.items()
+    for name, own in others:
+        for what in [each for each in items.truth if each in own.truth]:
+            one, other = items.truth[what][rows[first]], own.truth[what][rows[name]]
+            # Up to rounding to float32.
+            apart = np.flatnonzero(np.abs(one - other) > 1e-6 * np.abs(one).max())
+            if not len(apart):
+                continue
+            said = f"{OTHER_CELLS}: the {what} differ in {plural(len(apart), items.unit)}"
+            if any(run.scores[panel.metric].conventions.get("nan") == "omit" for run in panel.runs):
+                return [said]
+            raise InputError(said, fix="Evaluate all on the same truths, with the same cells masked.")
+    return []
 
 
 def _cluster(tables: Mapping[tuple[str, Seed], Items], rows: Mapping[tuple[str, Seed], AnyArray]) -> AnyArray | None:

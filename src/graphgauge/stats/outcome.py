@@ -19,6 +19,7 @@ from graphgauge.core.sealed import encode, read
 from graphgauge.stats import view
 from graphgauge.stats.design import Design
 from graphgauge.stats.many import Friedman, cliques
+from graphgauge.stats.text import OTHER_CELLS
 
 Verdict = Literal["first", "second", "none", "cannot", "invalid"]
 
@@ -157,8 +158,9 @@ class Comparison(view.Shown, Struct, frozen=True, kw_only=True, eq=False, dict=T
 
     @property
     def conclusion(self) -> str:
-        """One sentence that a paper could quote."""
-        return view.conclusion(self)
+        """One sentence that a paper could quote, and another if the methods were measured on different cells."""
+        said = [f"But {note}." for note in self.notes if note.startswith(OTHER_CELLS)]
+        return " ".join([view.conclusion(self), *said])
 
     @property
     def margins(self) -> list[str]:

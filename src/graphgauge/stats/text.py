@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from graphgauge.core.number import plural
 
 _MOST_DIGITS = 10
+# Such a remark belongs to every conclusion.
+OTHER_CELLS = "methods were measured on different cells or truths"
 
 
 def decimals(spread: float, value: float = 0.0) -> int:
