@@ -18,6 +18,15 @@ from graphgauge.stats.text import listing
 _KEEP = "Evaluate all runs with --keep-items, or save the evaluations with their items."
 
 
+# What to do if items were asked something else, by the name of what differs.
+_ASKED = {
+    "candidates": "Filtered and raw ranks, or ranks among other negatives, are not compared: pass the same known=, "
+    "negatives and masks for all.",
+    "weights": "Give all runs the same weights=.",
+    "truths": "Evaluate all runs against the same truths.",
+}
+
+
 def layout_of_items(panel: Panel, missing: Missing) -> Layout:
     """The items of all runs on one dataset. Runs of several seeds are averaged if all have the same items.
 
@@ -42,6 +51,7 @@ def layout_of_items(panel: Panel, missing: Missing) -> Layout:
         [np.mean([values for (m, _), values in columns.items() if m == method], axis=0) for method in methods]
     )
     known = ~np.isnan(table).any(axis=0)
+    _refuse_other_questions(tables, rows)
     cluster = _cluster(tables, rows)
     notes = list(panel.notes)
     if not known.all():
@@ -106,6 +116,27 @@ def _rows(items: Items, ids: AnyArray) -> AnyArray:
     return np.asarray(order[np.searchsorted(items.ids, ids, sorter=order)])
 
 
+def _refuse_other_questions(
+    tables: Mapping[tuple[str, Seed], Items], rows: Mapping[tuple[str, Seed], AnyArray]
+) -> None:
+    """Refuse runs that were asked something else about the same items."""
+    (first, base), *others = tables.items()
+    for run, items in others:
+        if not base.asked or not items.asked:  # it was not recorded
+            continue
+        for name in dict.fromkeys((*base.asked, *items.asked)):
+            one, other = base.asked.get(name), items.asked.get(name)
+            if one is None or other is None:
+                differ = len(rows[first])
+            else:
+                one, other = one[rows[first]], other[rows[run]]
+                differ = int(((one != other) & ((one == one) | (other == other))).sum())  # NaN equals NaN
+            if differ:
+                who = f"{first[0]} (seed {first[1]}) and {run[0]} (seed {run[1]})"
+                what = f"{differ:,} of {len(rows[first]):,} items have other {name} in {who}"
+                raise InputError(what, fix=_ASKED.get(name, "Evaluate all runs on the same test data."))
+
+
 def _cluster(tables: Mapping[tuple[str, Seed], Items], rows: Mapping[tuple[str, Seed], AnyArray]) -> AnyArray | None:
     """The clusters of the items, which all runs have to agree on."""
     labels = {
@@ -115,7 +146,7 @@ def _cluster(tables: Mapping[tuple[str, Seed], Items], rows: Mapping[tuple[str, 
     for (method, seed), own in labels.items():
         if (own is None) != (first is None) or (own is not None and not _alike(own, first)):
             what = f"the items of {method} (seed {seed}) are clustered differently"
-            raise InputError(what, fix="Evaluate all runs with the same cluster=.")
+            raise InputError(what, fix="Evaluate all runs on the same items, with the same cluster=.")
     return first
 
 
