@@ -234,3 +234,16 @@ def test_filtered_ranks_and_other_answers_are_not_compared() -> None:
     )
     with pytest.raises(InputError, match="items have other right answers"):
         stats.compare({"a": one, "b": two}, metric="recall@3", over="items")
+
+
+def test_a_few_queries_that_differ_are_a_small_effect() -> None:
+    """Of 40 queries one is a hit of both, and four more are hits of b: they have the ranks 37 to 40."""
+    one, others = np.where(np.arange(40) == 0, 9.0, -9.0), np.where(np.arange(40) < 5, 9.0, -9.0)
+    runs = {"a": ranking.evaluate(one, np.zeros((40, 99))), "b": ranking.evaluate(others, np.zeros((40, 99)))}
+    found = stats.compare(runs, metric="hits@1", over="items")
+    assert found["b", "a"].effect == pytest.approx(4 * 38.5 / (40 * 41 / 2), rel=1e-12)
+    assert found.conclusion.startswith("Only 4 of 40 queries differ, and no difference can be significant")
+    # One value has one interval, at the level that it was computed for.
+    assert runs["a"]["hits@1"].interval.method == "wilson"
+    assert found["a"].interval == runs["a"]["hits@1"].interval
+    assert stats.compare(runs, metric="hits@1", over="items", confidence=0.9)["a"].interval.level == pytest.approx(0.9)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.items import Items
+from graphgauge.core.result import Interval
 from graphgauge.core.types import AnyArray, Floats
 from graphgauge.stats import truth
 from graphgauge.stats.design import Design, Layout
@@ -68,7 +69,15 @@ def layout_of_items(panel: Panel, missing: Missing) -> Layout:
         seeds=max(sum(m == method for m, _ in tables) for method in methods),
     )
     in_time = first.unit == "time step"
-    return Layout(tuple(methods), (tuple(table[:, known]),), design, tuple(notes), cluster, in_time)
+    whole = design.seeds == 1 and all(len(items) == number for items in tables.values())
+    intervals = _intervals(runs, panel.metric) if whole else {}
+    return Layout(tuple(methods), (tuple(table[:, known]),), design, tuple(notes), cluster, in_time, intervals)
+
+
+def _intervals(runs: Sequence[Run], metric: str) -> dict[str, Interval]:
+    """The interval of each evaluation: one value has one interval, wherever it is printed."""
+    found = {run.method: run.evaluation[metric].interval for run in runs if run.evaluation is not None}
+    return {method: interval for method, interval in found.items() if interval is not None}
 
 
 def _items_of(run: Run, metric: str) -> Items:

@@ -37,11 +37,11 @@ class Standing(Struct, frozen=True, kw_only=True):
 class Pair(Struct, frozen=True, kw_only=True):
     """Two methods: the difference first − second, its interval, and the test of it.
 
-    `effect` is the rank-biserial correlation, Cliff's delta of independent runs, or of printed means the difference
-    over their pooled standard deviation; it is positive if the first is better. `p_holm` is corrected for all pairs and
-    metrics, and `lowest_p` is the smallest p of the design. `wide` is the interval of tests against a margin, at level
-    1 − 2α. The verdict is `first` or `second` (that one is better), `none`, `cannot` (the design could not have
-    rejected) or `invalid` (an error makes the numbers of one incomparable).
+    `effect` is the rank-biserial correlation of all pairs of scores, Cliff's delta of independent runs, or of printed
+    means the difference over their pooled standard deviation; it is positive if the first is better. `p_holm` is
+    corrected for all pairs and metrics, and `lowest_p` is the smallest p of the design. `wide` is the interval of tests
+    against a margin, at level 1 − 2α. The verdict is `first` or `second` (that one is better), `none`, `cannot` (the
+    design could not have rejected) or `invalid` (an error makes the numbers of one incomparable).
     """
 
     names: tuple[str, str]
