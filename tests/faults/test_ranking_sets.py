@@ -209,3 +209,43 @@ def test_novelty_has_no_chance_where_an_item_is_in_no_training_list() -> None:
     for popularity, levels in (([1, 0, 3], 0), ([1, 1, 2], 1)):  # the information of the second is 2, 2 and 1
         found = evaluate(Queries.from_topk([[0, 2]], [0], catalog={"popularity": popularity}), k=2)
         assert [each.value for each in found["novelty@2"].references] == [pytest.approx(5 / 3)] * levels
+
+
+def test_factories_that_number_entities_otherwise_are_refused() -> None:
+    """A factory made of the test triples alone has numbers of its own."""
+    train, test = Factory(np.array([[0, 0, 1], [2, 1, 5]])), Factory(np.array([[0, 0, 1]]))
+    model = np.eye(6), np.ones((2, 6))
+
+    def asked(**options: Any) -> Queries:
+        return Queries.from_triples(model, test, score="distmult", **options)
+
+    test.entity_to_id = {"e1": 1, "e0": 0}  # a part of the names with the same numbers
+    assert evaluate(asked(known=[train], names=train))["mrr"].n == 2
+    for numbers, what in (
+        ({"e1": 0, "e2": 1}, "test: numbers the entity 'e1' as 0, which is 1 in"),
+        ({"e0": 0, "new": 1}, "test: numbers the entity 'new' as 1, which .* has for 'e1'"),
+    ):
+        test.entity_to_id = numbers
+        for options in ({"known": train}, {"known": [train]}, {"names": train}):
+            with pytest.raises(InputError, match=what):
+                asked(**options)
+    test.entity_to_id, test.relation_to_id = train.entity_to_id, {"knows": 0}
+    with pytest.raises(InputError, match="numbers the relation 'knows' as 0, which is 1 in known"):
+        asked(known=train)
+
+
+def test_what_a_finding_and_a_refusal_say_about_minus_infinity_can_be_done() -> None:
+    """Tails 0 and 3 of head 0 are marked: of 4 entities two are left, of which the right one is the second."""
+
+    def score(head: Any, relation: Any, tail: Any) -> Any:
+        return np.where((head + tail) % 3 == 0, -np.inf, 1.0 * tail + 0 * relation)
+
+    def asked(**options: Any) -> Queries:
+        return Queries.from_triples(score, np.array([[0, 0, 1]]), entities=4, sides=["tail"], **options)
+
+    (finding,) = [each for each in evaluate(asked()).findings if each.check == "lowest-scores"]
+    assert 'minus_inf="exclude" with the scores' in finding.remedy
+    with pytest.raises(OptionError, match=r"Give it to the constructor: .*Queries\.from_triples take it"):
+        evaluate(asked(), minus_inf="exclude")
+    found = evaluate(asked(minus_inf="exclude"))
+    assert (found["mrr"].value, found.per_item.asked["candidates"].tolist()) == (0.5, [2])

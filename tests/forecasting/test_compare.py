@@ -102,7 +102,7 @@ def test_items_of_other_truths_are_not_compared(other: str) -> None:
     (y, mask), (mean, _) = changed(Y), changed(OTHER)
     here = {} if not mask else {"mask": np.ones(Y.shape, bool)}
     runs = {"A": forecasting.evaluate(Y, ONE, **here), "B": forecasting.evaluate(y, mean, **mask)}
-    with pytest.raises(InputError, match=r"measured on different cells or truths: the .* differ in [0-9]+ time steps"):
+    with pytest.raises(InputError, match=r"[0-9]+ of [0-9]+ items have other (cells|sums of truths)"):
         stats.compare(runs, metric="mae", over="items")
     narrow = {"A": forecasting.evaluate(Y, ONE), "B": forecasting.evaluate(Y.astype("f4"), OTHER.astype("f4"))}
     assert len(stats.compare(narrow, metric="mae", over="items").pairs) == 1
@@ -112,7 +112,7 @@ def test_cells_that_were_omitted_are_said_in_the_conclusion(tmp_path: Any) -> No
     easy = np.where(np.abs(Y) > 1.5, np.nan, OTHER)
     runs = {name: forecasting.evaluate(Y, mean, nan="omit") for name, mean in (("A", ONE), ("B", easy))}
     found = stats.compare(runs, metric="mae", over="items")
-    assert found.conclusion.count("But methods were measured on different cells") == 1
+    assert found.conclusion.count("But methods were measured on different data") == 1
     runs["B"].per_item.save(tmp_path / "items.npz")
-    kept = Items.load(tmp_path / "items.npz").truth
+    kept = Items.load(tmp_path / "items.npz").asked
     assert kept["cells"].tolist() == np.isfinite(easy).sum(axis=(1, 2)).tolist()

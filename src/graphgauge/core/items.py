@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,8 +24,9 @@ class Items:
 
     The value of a metric is the mean of its `values`, or with `weights[key]` the weighted mean: of a ratio of sums the
     values are numerator over denominator, the weights the denominators. NaN is an item without a value. `cluster`
-    groups items that are not independent. Items of `unit` "time step" are in the order of time. `truth` is what each
-    was measured on, such as the number of cells and the sum of their truths, which is equal where items are compared.
+    groups items that are not independent. Items of `unit` "time step" are in the order of time. `asked` tells by name
+    what each item was asked, whatever was answered (numbers of candidates, checksums of truths): items of two
+    evaluations are compared only if it is the same.
 
     Examples
     --------
@@ -40,7 +42,7 @@ class Items:
     values: Mapping[str, Floats]
     weights: Mapping[str, Floats] = field(default_factory=dict)
     cluster: AnyArray | None = None
-    truth: Mapping[str, Floats] = field(default_factory=dict)
+    asked: Mapping[str, AnyArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -59,7 +61,7 @@ class Items:
         """Write an .npz archive, which `load` reads."""
         arrays = {f"value.{key}": np.asarray(values) for key, values in self.values.items()}
         arrays |= {f"weight.{key}": np.asarray(weights) for key, weights in self.weights.items()}
-        arrays |= {f"truth.{key}": np.asarray(values) for key, values in self.truth.items()}
+        arrays |= {f"asked.{name}": np.asarray(column) for name, column in self.asked.items()}
         cluster = {} if self.cluster is None else {"cluster": _storable(self.cluster)}
         contents: dict[str, Any] = {"unit": np.array(self.unit), "ids": _storable(self.ids), **arrays, **cluster}
         with atomic_path(path) as temporary, temporary.open("wb") as stream:
@@ -76,7 +78,7 @@ class Items:
             unit, ids = str(arrays["unit"][()]), arrays["ids"]
         except (KeyError, IndexError):
             raise InputError("not a file of items: it has no unit or no ids", where=where) from None
-        parts: dict[str, dict[str, Floats]] = {"value": {}, "weight": {}, "truth": {}}
+        parts: dict[str, dict[str, AnyArray]] = {"value": {}, "weight": {}, "asked": {}}
         for name, values in arrays.items():
             part, _, key = name.partition(".")
             if (name == "cluster" or part in parts) and (ids.ndim != 1 or values.shape != ids.shape):
@@ -84,8 +86,21 @@ class Items:
             if part in parts:
                 if values.dtype.kind not in "fiub":
                     raise InputError(f"{name} has {values.dtype}, not numbers", where=where)
-                parts[part][key] = values.astype(np.float64)
-        return cls(unit, ids, parts["value"], parts["weight"], arrays.get("cluster"), parts["truth"])
+                parts[part][key] = values if part == "asked" else values.astype(np.float64)
+        return cls(unit, ids, parts["value"], parts["weight"], arrays.get("cluster"), parts["asked"])
+
+
+def checksum(*columns: Any) -> AnyArray:
+    """A number for each row of columns (n,) or (n, m) of numbers: the same for equal rows, on every machine.
+
+    >>> bool(np.diff(checksum([[0.5, 1.0], [0.5, 1.0]])) == 0), bool(np.diff(checksum([0.5, 1.0])) == 0)
+    (True, False)
+    """
+    # + 0.0 makes one number of the two zeros.
+    rows = np.column_stack([np.asarray(each, np.float64).reshape(len(each), -1) for each in columns]) + 0.0
+    bits = np.where(np.isnan(rows), np.nan, rows).astype("<f8")
+    digests = (hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in bits)
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
 
 
 def _storable(values: Any) -> AnyArray:

@@ -157,8 +157,8 @@ def _items(measured: Measured, totals: Totals) -> Items | None:
             values[key] = np.where(over[:, 0] > 0, estimate.value[0] + moved, np.nan)
         weights[key] = over[:, 0]
     cells = totals.cells_by(None)
-    truth = {"cells": cells.series("n")[:, 0], "sum of truths": cells.series("y")[:, 0]}
-    return Items("time step", table.at << table.shift, values, weights, truth=truth)
+    asked = {"cells": cells.series("n")[:, 0], "sums of truths": cells.series("y")[:, 0]}
+    return Items("time step", table.at << table.shift, values, weights, asked=asked)
 
 
 def _materials(totals: Totals) -> dict[str, Any]:

@@ -299,7 +299,10 @@ def _plural(noun: str) -> str:
     return noun.removesuffix("y") + "ies" if noun.endswith("y") else noun + "s"
 
 
-_TRIPLES = "Pass triples (n, 3) of head, relation and tail, a frame with these columns, or a TriplesFactory."
+_TRIPLES = (
+    "Pass triples (n, 3) of head, relation and tail, a frame with these columns, a TriplesFactory, or a list of these; "
+    "None for none."
+)
 
 
 @dataclass(frozen=True)
@@ -435,6 +438,28 @@ def triples_of(given: Any, where: str, names: TripleNames | None = None) -> Edge
     kinds = (known.entities, known.relations, known.entities)
     numbers = [numbers_of(column, kind, where, needed) for column, kind in zip(columns, kinds, strict=True)]
     return Edges.of(np.stack(numbers, axis=1), where)
+
+
+def require_one_numbering(names: TripleNames, **given: Any) -> None:
+    """Refuse a factory that numbers entities or relations otherwise than another one, or than the names."""
+    parts = [(where, part) for where, each in given.items() for part in (each if isinstance(each, list) else [each])]
+    for kind, own in (("entity", names.entities), ("relation", names.relations)):
+        named = {} if own is None else {str(name): number for number, name in enumerate(own.tolist())}
+        maps: list[tuple[str, Mapping[Any, Any]]] = [("names", named)]
+        maps += [(where, getattr(part, f"{kind}_to_id")) for where, part in parts if hasattr(part, f"{kind}_to_id")]
+        number_of: dict[str, tuple[int, str]] = {}
+        name_of: dict[int, tuple[str, str]] = {}
+        for where, numbers in maps if len(maps) > 1 else ():
+            for name, number in numbers.items():
+                number_too, first = number_of.setdefault(str(name), (int(number), where))
+                name_too, other = name_of.setdefault(int(number), (str(name), where))
+                if number_too != number or name_too != str(name):
+                    what = f"numbers the {kind} {name!r:.60} as {number}, which "
+                    what += (
+                        f"is {number_too} in {first}" if number_too != number else f"{other} has for {name_too!r:.60}"
+                    )
+                    fix = "Make all factories with entity_to_id= and relation_to_id= of the training factory."
+                    raise InputError(what, where=where, fix=fix)
 
 
 def _in_order(names: Any, where: str) -> AnyArray | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.number import plural
+from graphgauge.core.result import Interval
 from graphgauge.core.types import AnyArray, Floats
 from graphgauge.stats.effects import units_needed
 from graphgauge.stats.panel import Gap, Missing, Panel
@@ -127,7 +128,8 @@ class Layout:
     """The scores that a comparison tests: for each stratum (a dataset) those of every method.
 
     Paired scores are in the same order. Printed ones are samples without scores. `cluster` labels items that err
-    together, and items `in_time` are time steps in their order.
+    together, and items `in_time` are time steps in their order. `intervals` are those of evaluations whose items are
+    compared, all of them.
     """
 
     methods: tuple[str, ...]
@@ -136,6 +138,7 @@ class Layout:
     notes: tuple[str, ...] = ()
     cluster: AnyArray | None = None
     in_time: bool = False
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
 
 
 def layout_of_runs(panel: Panel, declared: RunsDesign, datasets: DatasetsDesign, missing: Missing) -> Layout:

@@ -9,7 +9,7 @@ from graphgauge.core.number import plural
 
 _MOST_DIGITS = 10
 # Such a remark belongs to every conclusion.
-OTHER_CELLS = "methods were measured on different cells or truths"
+OTHER_DATA = "methods were measured on different data"
 
 
 def decimals(spread: float, value: float = 0.0) -> int:

@@ -126,11 +126,15 @@ def _against_baseline(found: Comparison, pairs: Mapping[str, Pair]) -> str:
 
 
 def _too_few(found: Comparison) -> str:
-    tests, lowest = _tests(found), min(pair.lowest_p for pair in found.pairs)
-    what = f"With {found.design.over} no difference can be significant: p is at least {min(1.0, lowest * tests):.3g}"
+    tests, lowest, design = _tests(found), min(pair.lowest_p for pair in found.pairs), found.design
+    subject, fewest = f"With {design.over} no", _fewest(found)
+    if design.paired and 0 < lowest <= 1 and (design.clusters or design.units[0]) >= fewest:
+        # Enough units, of which few differ: the signs of n differences have a p of at least 2^(1−n).
+        differ, every = 1 - round(math.log2(lowest)), f"{design.clusters} clusters" if design.clusters else design.over
+        subject = f"{f'Only {differ}' if differ > 1 else 'Fewer than 2'} of {every} differ, and no"
     holm = f" after Holm's correction over {tests} tests" if tests > 1 else ""
-    takes = f"; it takes {_fewest(found)}" if found.design.paired else ""
-    return f"{what}{holm}{takes}."
+    takes = f"; it takes {fewest}" if design.paired else ""
+    return f"{subject} difference can be significant: p is at least {min(1.0, lowest * tests):.3g}{holm}{takes}."
 
 
 def _fewest(found: Comparison) -> int:
