@@ -83,6 +83,8 @@ def _facts(entry: Metric) -> str:
 
 
 def _line(function: object) -> str:
+    while isinstance(function, partial):  # whose own docstring is about partial
+        function = function.func
     return (function.__doc__ or "").partition("\n")[0]
 
 

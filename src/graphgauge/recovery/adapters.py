@@ -25,7 +25,7 @@ class Side:
 
     `names` are those of all its nodes in order; of a list of edges the nodes that `occur`, in the order of its layer,
     are known, and `names` only if they were given. `states_marks`, that its edges are given by their marks, not by
-    scores; `orientation` and `sign`, that its writer is known to use these.
+    scores; `orientation` and `sign`, that its writer is known to use these; `weights`, what its edges were cut from.
     """
 
     where: str
@@ -35,6 +35,7 @@ class Side:
     states_marks: bool = False
     orientation: str | None = None
     sign: str | None = None
+    weights: Layer | None = None
 
 
 def listed(graph: Graph, where: str) -> Side:
@@ -131,15 +132,16 @@ def _from_causal_learn(graph: Any, where: str) -> Side:
 
 
 def _from_gcastle(learner: Any, where: str) -> Side:
-    """A learner's edges; the weights that it has cut rank the cells."""
+    """A learner's edges; the weights that it has cut rank the cells, and are cut again by a threshold."""
     matrix = learner.causal_matrix
     columns = getattr(matrix, "columns", None)
     names = None if columns is None or tuple(columns) == tuple(range(len(columns))) else tuple(columns)
     (layer,) = decoded(np.array(matrix), "gcastle", where)
-    weights = getattr(learner, "weight_causal_matrix", None)
+    weights, cut = getattr(learner, "weight_causal_matrix", None), None
     if weights is not None and np.shape(weights) == (layer.d, layer.d):
+        cut = Layer(layer.d, np.array(weights, np.float64))
         layer = replace(layer, scores=_sizes(weights))
-    return Side(where, (layer,), names=names, states_marks=True)
+    return Side(where, (layer,), names=names, states_marks=True, weights=cut)
 
 
 def _from_lingam(matrices: list[Any], where: str) -> Side:
@@ -172,9 +174,8 @@ def _from_results(results: Mapping[Any, Any], where: str) -> Side | None:
 
 
 def _sizes(values: Any) -> AnyArray:
-    """The sizes of weights as scores; what was not estimated ranks last."""
-    sizes: AnyArray = np.nan_to_num(np.abs(np.asarray(values, dtype=np.float64)), nan=0.0, posinf=np.inf)
-    return np.ascontiguousarray(sizes)
+    """The sizes of weights as scores."""
+    return np.ascontiguousarray(np.abs(np.asarray(values, dtype=np.float64)))
 
 
 # ---- matrices of marks

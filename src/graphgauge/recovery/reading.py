@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric, is_tensor
+from graphgauge.core.arrays import as_numeric, is_frame, is_tensor, on_host
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy, number
 from graphgauge.core.types import AnyArray, Ints, Mask
@@ -164,7 +164,7 @@ def _read_plain(value: Any, where: str, encoding: str | None, lagged: bool, colu
             return listed(Graph.from_edges(value), where)
         except InputError as error:
             raise InputError(error.what, where=where, fix=error.fix) from None
-    if isinstance(value, Mapping) or (hasattr(value, "columns") and hasattr(value, "__getitem__")):
+    if isinstance(value, Mapping) or is_frame(value):
         return _from_table(value, where, encoding, lagged, columns)
     if hasattr(value, "tocsr") and hasattr(value, "nnz"):
         _refuse_many(max(value.shape), where)
@@ -255,7 +255,8 @@ def _refuse_many(d: int, where: str) -> None:
 def _pair(A_true: Any, A_pred: Any, reading: Reading, lagged: bool, row: int | None = None) -> Pair:
     """One pair; errors about values name its `row` among several."""
     given = zip((A_true, A_pred), _ARGUMENTS, strict=True)
-    sides = tuple(_read(value, where, lagged, reading) for value, where in given)
+    true, prediction = (_read(value, where, lagged, reading) for value, where in given)
+    sides = true, prediction if reading.threshold is None else _to_cut(prediction)
     order, d = _nodes(sides, reading.nodes)
     truth, layers = (_placed(side, order, d, reading.nodes) for side in sides)
     if len(truth) != len(layers):
@@ -274,6 +275,16 @@ def _pair(A_true: Any, A_pred: Any, reading: Reading, lagged: bool, row: int | N
     pair = Pair(truth, layers, cut, order)
     pair = replace(pair, sources=_sources(reading.sources, pair))
     return _checked(pair, sign, prediction.states_marks, reading.nan, row)
+
+
+def _to_cut(side: Side) -> Side:
+    """A prediction to which a threshold applies: of a learner the weights that its graph was cut from."""
+    if side.weights is not None:
+        return replace(side, layers=(side.weights,), states_marks=False, sign="absolute")
+    if any(layer.scores is not None for layer in side.layers):
+        fix = "Leave threshold= out, or pass its scores as a matrix."
+        raise OptionError(f"{side.where} has a graph of its own, on which no threshold acts", fix=fix)
+    return side
 
 
 # ---- nodes
@@ -363,7 +374,19 @@ def _sources(sources: Any, pair: Pair) -> Mask | None:
     if isinstance(sources, str) or not np.iterable(sources):
         fix = 'Pass names or numbers of nodes, or "listed" for those from which true edges start.'
         raise OptionError(f"sources is {sources!r:.60}", fix=fix)
-    held[numbers_of(sources, pair.names if pair.names is not None else tuple(range(pair.d)), "sources")] = True
+    given, order = list(on_host(sources, "sources")), pair.names if pair.names is not None else tuple(range(pair.d))
+    if given and all(isinstance(each, bool | np.bool_) for each in given):
+        if len(given) != pair.d:
+            what = f"{len(given)} entries True or False for {pair.d} nodes"
+            raise InputError(what, where="sources", fix="Pass one entry per node, or names.")
+        return np.array(given, np.bool_)
+    if are_numbers(order):  # which files have as texts
+        given, order = list(map(str, given)), tuple(map(str, order))
+    try:
+        held[numbers_of(given, order, "sources")] = True
+    except InputError as error:
+        unnamed = f"The nodes are 0 … {pair.d - 1}; pass nodes= to name them." if pair.names is None else error.fix
+        raise InputError(error.what, where="sources", fix=unnamed) from None
     return held
 
 
@@ -375,18 +398,21 @@ def _checked(pair: Pair, sign: str | None, states_marks: bool, nan: str, row: in
     facts = [[layer.facts for layer in layers] for layers in (pair.truth, pair.prediction)]
     true, found = ({name: any(each[name] for each in side) for name in side[0]} for side in facts)
     if true["missing"]:
-        raise _wrong_values(pair, 0, np.isnan, "values are NaN", "Cells must be 0 or not 0.", row)
+        wrong = [_cells(layer, np.isnan) for layer in pair.truth]
+        raise _wrong_values(pair, 0, wrong, "values are NaN", "Cells must be 0 or not 0.", row)
     if pair.cut.threshold < 0 and any(layer.matrix is None for layer in pair.prediction):
         what = f"threshold is {pair.cut.threshold:g}, below 0, so every cell that is not stored would be an edge"
         raise OptionError(what, fix="Pass a dense matrix, or a threshold of at least 0.")
-    if found["missing"]:
+    if found["missing"] or any(layer.scores is not None for layer in pair.prediction):
         cells = [_missing(layer) for layer in pair.prediction]
         missing = tuple(each[pair.allowed(each, lag)] for lag, each in enumerate(cells))
-        if nan == "raise" and any(cells.size for cells in missing):
-            raise _wrong_values(pair, 1, np.isnan, "values are NaN", _FIX_NAN, row)
-        pair = replace(pair, missing=missing)
+        is_missing = any(cells.size for cells in missing)
+        if nan == "raise" and is_missing:
+            raise _wrong_values(pair, 1, missing, "values are NaN", _FIX_NAN, row)
+        pair = replace(pair, missing=missing if is_missing else ())
     if found["negative"] and sign is None:
-        raise _wrong_values(pair, 1, lambda part: part < 0, "scores are negative", _FIX_SIGN, row)
+        wrong = [_cells(layer, lambda part: part < 0) for layer in pair.prediction]
+        raise _wrong_values(pair, 1, wrong, "scores are negative", _FIX_SIGN, row)
     swapped = true["weighted"] and found["edges"] and not found["weighted"] and not states_marks
     if swapped and not _has_weights(pair.truth):
         raise InputError(
@@ -400,8 +426,16 @@ def _checked(pair: Pair, sign: str | None, states_marks: bool, nan: str, row: in
 
 def _missing(layer: Layer) -> Ints:
     """The cells without a score, in order; both of an edge without direction."""
+    if layer.scores is not None:
+        cells = np.flatnonzero(np.isnan(layer.scores))
+        return cells if layer.late else cells[cells % (layer.d + 1) != 0]
     cells, kinds, _ = layer.listed.only(np.isnan(layer.listed.weights))
     return np.sort(np.append(cells, mirrored(cells[kinds >= Kind.LINE], layer.d)))
+
+
+def _cells(layer: Layer, is_wrong: Callable[[AnyArray], Mask]) -> Ints:
+    """The cells with a wrong weight."""
+    return layer.listed.cells[is_wrong(layer.listed.weights)]
 
 
 def _has_weights(layers: Sequence[Layer]) -> bool:
@@ -410,15 +444,11 @@ def _has_weights(layers: Sequence[Layer]) -> bool:
     return bool(((values < 0) | (values > 1)).any() and (values != np.floor(values)).any())
 
 
-def _wrong_values(
-    pair: Pair, side: int, is_wrong: Callable[[AnyArray], Mask], said: str, fix: str, row: int | None
-) -> InputError:
-    """How many values are wrong, and where the first one is."""
-    layers = (pair.truth, pair.prediction)[side]
-    cells = [layer.listed.cells[is_wrong(layer.listed.weights)] for layer in layers]
+def _wrong_values(pair: Pair, side: int, cells: Sequence[Ints], said: str, fix: str, row: int | None) -> InputError:
+    """How many values are wrong, and where the first one is; a list of cells per layer."""
     lag = next(lag for lag, wrong in enumerate(cells) if len(wrong))
     first = [int(end) for end in divmod(int(cells[lag][0]), pair.d)]
-    index = (*([] if row is None else [row]), *first, *([lag] if len(layers) > 1 else []))
+    index = (*([] if row is None else [row]), *first, *([lag] if len(cells) > 1 else []))
     total = sum(2 * pairs + cells for pairs, cells in map(pair.units, pair.lags))
     what = f"{sum(map(len, cells)):,} of {total:,} {said}, the first at index {index}"
     return InputError(what, where=_ARGUMENTS[side], fix=fix)
