@@ -208,3 +208,25 @@ def test_test_statistics_that_are_missing_are_an_error_or_left_out():
     with pytest.raises(InputError, match=r"1 of 15 values are NaN, the first at index \(1, 2, 1\)"):
         recovery.auprc(truth, lagged_results(values))
     assert recovery.auprc(truth, lagged_results(values), nan="omit") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "matrices", "said"),
+    [
+        ("MultiGroupDirectLiNGAM", np.zeros((2, 3, 3)), r"several graphs, and no lags. Pass one, model.adjacency_matr"),
+        ("VARBootstrapResult", np.zeros((2, 3, 3)), "several graphs"),
+        ("VARLiNGAM", None, "VARLiNGAM is not fitted"),
+    ],
+)
+def test_matrices_of_groups_are_no_lags(name, matrices, said):
+    model = type(name, (), {"adjacency_matrices_": matrices})()
+    for truth in (CHAIN, np.stack([CHAIN, CHAIN], 2)):
+        with pytest.raises(InputError, match=said):
+            recovery.evaluate(truth, model)
+
+
+def test_results_without_a_graph_and_links_by_node_are_refused_with_what_to_pass():
+    with pytest.raises(InputError, match="A_pred: has no graph"):
+        recovery.evaluate(np.zeros((3, 3, 2)), {"val_matrix": np.zeros((3, 3, 2))})
+    with pytest.raises(InputError, match="links_to_graph"):
+        recovery.evaluate({0: [((0, -1), 0.7)], 1: [((1, -1), 0.7), ((0, -1), 0.2)]}, lagged_results(np.zeros(1)))

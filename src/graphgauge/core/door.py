@@ -342,7 +342,11 @@ def _prepared(each: Input | Option, value: Any) -> Any:
     if each.is_list and isinstance(value, int | float) and type(value) not in _alternatives(each.type):
         return (value,)
     if each.is_mapping and value is not None and not isinstance(value, Mapping):
-        return _pairs(each.name, [value] if isinstance(value, str) else value)
+        listed = [value] if isinstance(value, str) else value
+        if isinstance(listed, list | tuple):  # NAME=VALUE,NAME=VALUE; other commas are part of a value
+            parted = [(str(text), split_list(str(text))) for text in listed]
+            listed = [each for text, parts in parted for each in (parts if all("=" in p for p in parts) else [text])]
+        return _pairs(each.name, listed)
     return list(value) if isinstance(value, tuple | set | frozenset) else value
 
 

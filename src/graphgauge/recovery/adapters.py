@@ -38,6 +38,10 @@ class Side:
     weights: Layer | None = None
 
 
+# What is in the names of lingam's classes whose matrices are of groups, times or samples, not of lags.
+_SEVERAL = ("MultiGroup", "Longitudinal", "Bootstrap")
+
+
 def listed(graph: Graph, where: str) -> Side:
     """Edges between names, each once; an undirected graph may list an edge both ways, alike."""
     occur = graph.nodes if graph.nodes is not None else tuple(dict.fromkeys((*graph.source, *graph.target)))
@@ -85,10 +89,18 @@ def from_library(value: Any, where: str) -> Side | None:
     return None
 
 
-def has_lags(value: Any) -> bool:
-    """Whether a result says itself that it has lags."""
+def has_lags(value: Any, where: str) -> bool:
+    """Whether a result says itself that it has lags; results that have no graph, or one of each group, are refused."""
     if isinstance(value, list):
-        return bool(value) and has_lags(value[0])
+        return bool(value) and has_lags(value[0], where)
+    if isinstance(value, Mapping) and "val_matrix" in value and "graph" not in value:
+        raise InputError("has no graph", where=where, fix="Pass the results of PCMCI with their graph.")
+    name, fitted = type(value).__name__, [f"adjacency_matri{ending}_" for ending in ("x", "ces")]
+    if any(hasattr(type(value), each) and getattr(value, each, None) is None for each in fitted):
+        raise InputError(f"{name} is not fitted", where=where, fix="Call its fit first.")
+    if hasattr(value, fitted[1]) and any(word in name for word in _SEVERAL):
+        fix = 'Pass one, model.adjacency_matrices_[k] with orientation="column_to_row", sign="absolute".'
+        raise InputError(f"{name} has several graphs, and no lags", where=where, fix=fix)
     links = value.get("graph") if isinstance(value, Mapping) else value
     if isinstance(links, np.ndarray):
         return links.dtype.kind in "US" and links.ndim == 3 and links.shape[2] > 1

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric, is_frame, is_tensor, on_host
+from graphgauge.core.arrays import as_array, as_numeric, is_frame, is_tensor, on_host
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy, number
 from graphgauge.core.types import AnyArray, Ints, Mask
@@ -46,7 +46,7 @@ class Reading:
     orientation: Any = "row_to_column"
     encoding: Any = None
     nodes: Any = None
-    columns: Mapping[str, str] | None = None
+    columns: Any = None
     lagged: bool | None = None
     sources: Any = None
     nan: str = "raise"
@@ -62,9 +62,10 @@ class Reading:
             if code is not None and direction != "row_to_column":
                 what = f"orientation={direction!r} with encoding={code!r}"
                 raise OptionError(what, fix="An encoding sets the direction.")
-        if self.columns is not None and not {"source", "target"} <= set(self.columns) <= set(_ROLES):
-            fix = 'For example columns={"source": "TF", "target": "gene", "weight": "score"}.'
-            raise OptionError(f"columns names {', '.join(map(str, self.columns)) or 'nothing'}", fix=fix)
+        for columns in self.tables:
+            if columns is not None and not {"source", "target"} <= set(columns) <= set(_ROLES):
+                fix = 'For example columns={"source": "TF", "target": "gene", "weight": "score"}.'
+                raise OptionError(f"columns names {', '.join(map(str, columns)) or 'nothing'}", fix=fix)
 
     @property
     def orientations(self) -> tuple[Any, ...]:
@@ -73,6 +74,15 @@ class Reading:
     @property
     def encodings(self) -> tuple[Any, ...]:
         return _for_both("encoding", self.encoding, None)
+
+    @property
+    def tables(self) -> tuple[Mapping[str, str] | None, ...]:
+        """The columns of truth and prediction; of both, unless it is a pair or some are called `true_…`."""
+        if not isinstance(self.columns, Mapping):
+            return _for_both("columns", self.columns, None)
+        own = {role: name for role, name in self.columns.items() if not str(role).startswith("true_")}
+        true = {role.removeprefix("true_"): name for role, name in self.columns.items() if role not in own}
+        return own | true, own if own or not true else None
 
 
 def _for_both(option: str, value: Any, usual: Any) -> tuple[Any, ...]:
@@ -97,9 +107,8 @@ def _one_word(value: Any) -> Any:
 
 def pairs(A_true: Any, A_pred: Any, reading: Reading) -> list[Pair]:
     """Each pair of a true and a predicted graph, over the same nodes in the same order."""
-    lagged = reading.lagged
-    if lagged is None:
-        lagged = has_lags(A_true) or has_lags(A_pred)
+    said = [has_lags(value, where) for value, where in zip((A_true, A_pred), _ARGUMENTS, strict=True)]
+    lagged = any(said) if reading.lagged is None else reading.lagged
     truths, predictions = (
         _several(value, lagged, code) for value, code in zip((A_true, A_pred), reading.encodings, strict=True)
     )
@@ -142,7 +151,9 @@ def _is_graph(part: Any) -> bool:
 def _read(value: Any, where: str, lagged: bool, reading: Reading) -> Side:
     """One argument as a side."""
     place = _ARGUMENTS.index(where)
-    side = from_library(value, where) or _read_plain(value, where, reading.encodings[place], lagged, reading.columns)
+    side = from_library(value, where) or _read_plain(
+        value, where, reading.encodings[place], lagged, reading.tables[place]
+    )
     if lagged and side.occur is not None:
         raise InputError("a list of edges has no lags", where=where, fix="Pass an array (d, d, lags + 1).")
     if len(side.layers) > 1 and not lagged:
@@ -210,7 +221,7 @@ def _from_table(table: Any, where: str, encoding: str | None, lagged: bool, colu
     Rows have the names of an index of pandas that is no plain count, of one more column in front, or of the columns.
     """
     names = tuple(getattr(table, "column_names", None) or (table if isinstance(table, Mapping) else table.columns))
-    values = {name: np.asarray(table[name]) for name in names}
+    values = {name: as_array(table[name], where, ragged=_TABLE) for name in names}
     if (columns and columns["source"] in names) or {"source", "target"} <= set(names):
         return _edges_of(values, where, columns)
     index, size = getattr(table, "index", None), len(next(iter(values.values()), ()))
@@ -219,7 +230,10 @@ def _from_table(table: Any, where: str, encoding: str | None, lagged: bool, colu
         index, names = [str(name) for name in values[names[0]].tolist()], names[1:]
     if len(names) != size or any(values[name].dtype.kind not in "fiubO" for name in names):
         head = some([str(name) for name in values])
-        fix = f'The columns are {head}; for edges pass columns={{"source": …, "target": …, "weight": …}}.'
+        named = '"source": …, "target": …, "weight": …'
+        if columns and where == _ARGUMENTS[0]:
+            named = '"true_source": …, "true_target": …'
+        fix = f"The columns are {head}; for edges pass columns={{{named}}}."
         raise InputError("is neither a square matrix nor a table of edges", where=where, fix=fix)
     rows, order = distinct_names(names if index is None else index, where), distinct_names(names, where)
     matrix = np.column_stack([values[name] for name in names]) if names else np.zeros((0, 0))
@@ -232,9 +246,15 @@ def _from_table(table: Any, where: str, encoding: str | None, lagged: bool, colu
 def _edges_of(table: Mapping[Any, AnyArray], where: str, columns: Mapping[str, str] | None) -> Side:
     """Edges from columns by name."""
     chosen = columns if columns and columns["source"] in table else {role: role for role in _ROLES if role in table}
+    if where == _ARGUMENTS[0] and chosen.get("weight") not in table:  # which only scores need
+        chosen = {role: chosen[role] for role in _ROLES[:2]}
     absent = next((name for name in chosen.values() if name not in table), None)
     if absent is not None:
         raise InputError(f"has no column {absent!r}", where=where, fix=f"It has {some(list(map(str, table)))}.")
+    unread = next((name for name in table if name not in chosen.values() and table[name].dtype.kind == "f"), None)
+    if where == _ARGUMENTS[1] and "weight" not in chosen and unread is not None:
+        fix = f'Pass columns={{"source": …, "target": …, "weight": "{unread}"}}, or leave the column out.'
+        raise InputError(f"has no weights, and the column {unread!r} is not read", where=where, fix=fix)
     source, target, *weight = (table[chosen[role]].tolist() for role in _ROLES if role in chosen)
     try:
         return listed(Graph(source, target, *(list(map(float, column)) for column in weight)), where)
@@ -455,6 +475,7 @@ def _wrong_values(pair: Pair, side: int, cells: Sequence[Ints], said: str, fix: 
 
 
 _SQUARE = "Row i, column j is the edge i → j; pass a list of edges as a list of tuples."
+_TABLE = "Columns are equally long; of tigramite's links pass structural_causal_processes.links_to_graph(links)."
 _LAGS = (
     "A[i, j, l] is the edge from i at t − l to j at t; pass np.moveaxis(A, 0, -1) if A is (lags + 1, d, d), or "
     "lagged=False without lags."
