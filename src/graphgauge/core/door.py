@@ -343,9 +343,8 @@ def _prepared(each: Input | Option, value: Any) -> Any:
         return (value,)
     if each.is_mapping and value is not None and not isinstance(value, Mapping):
         listed = [value] if isinstance(value, str) else value
-        if isinstance(listed, list | tuple):  # NAME=VALUE,NAME=VALUE; other commas are part of a value
-            parted = [(str(text), split_list(str(text))) for text in listed]
-            listed = [each for text, parts in parted for each in (parts if all("=" in p for p in parts) else [text])]
+        if isinstance(listed, list | tuple):
+            listed = [part for text in listed for part in _parted(str(text))]
         return _pairs(each.name, listed)
     return list(value) if isinstance(value, tuple | set | frozenset) else value
 
@@ -366,6 +365,12 @@ def _path(name: str, value: Any) -> str:
     if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
         raise OptionError(f"{value!r:.60} is no name of a file", where=name).about(name)
     return str(value)
+
+
+def _parted(text: str) -> list[str]:
+    """The parts of NAME=VALUE,NAME=VALUE; other commas belong to a value."""
+    parts = split_list(text)
+    return parts if parts and all("=" in part for part in parts) else [text]
 
 
 def _pairs(name: str, texts: Any) -> dict[str, str]:
