@@ -161,6 +161,9 @@ def _from_lingam(matrices: list[Any], where: str) -> Side:
     layers = []
     for lag, matrix in enumerate(matrices):
         weights = np.ascontiguousarray(np.asarray(matrix, dtype=np.float64).T)
+        if weights.ndim != 2:  # VARMALiNGAM has two stacks
+            fix = 'Pass one as (d, d, lags + 1), with orientation="column_to_row", sign="absolute".'
+            raise InputError("has stacks of matrices", where=where, fix=fix)
         layer = Layer(len(weights), weights, late=lag > 0)
         common = np.isnan(weights) & np.isnan(weights.T)
         if not lag and common.any():
