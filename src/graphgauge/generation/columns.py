@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_array, as_labels, as_numeric, on_host, refuse_nan, require_shape
+from graphgauge.core.arrays import as_array, as_labels, as_numeric, is_frame, on_host, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.generation.graphs import rows_of
@@ -53,7 +53,7 @@ class Samples:
 
     def __len__(self) -> int:
         first = next(iter(self.columns().values()), ())
-        if hasattr(first, "columns") or isinstance(first, Mapping):
+        if is_frame(first) or isinstance(first, Mapping):
             first = next((first[name] for name in getattr(first, "columns", first)), ())
         return len(first)
 
@@ -147,7 +147,7 @@ def as_variances(value: Any, name: str, rows: int) -> Floats:
 
 def as_statistics(value: Any, name: str, rows: int) -> dict[str, AnyArray]:
     """Named columns (n,), of a mapping or of a data frame: finite numbers, or text for categories."""
-    if hasattr(value, "columns") and not isinstance(value, Mapping):
+    if is_frame(value) and not isinstance(value, Mapping):
         value = {key: value[key] for key in value.columns}
     if not isinstance(value, Mapping):
         raise InputError(f"expected {{name: values}}, found {type(value).__name__}", where=name)

@@ -18,7 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_array, as_labels, as_numeric, is_tensor, on_host, require_shape, sorted_unique
+from graphgauge.core.arrays import (
+    as_array,
+    as_labels,
+    as_numeric,
+    is_frame,
+    is_tensor,
+    on_host,
+    require_shape,
+    sorted_unique,
+)
 from graphgauge.core.errors import InputError
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.ranking.counting import distinct
@@ -177,7 +186,7 @@ def _pairs(given: Any, of: Numbering, where: str) -> Pairs:
         return _of_sparse(given, where) if hasattr(given, "tocsr") else _of_mask(np.asarray(on_host(given, where)))
     if isinstance(given, Mapping):
         return _of_mapping(given, of, where)
-    if hasattr(given, "columns") and not is_tensor(given):
+    if is_frame(given):
         return of.pairs(frame_columns(given, where), where)
     if isinstance(given, tuple):
         return _of_offsets(given, of, where)
@@ -427,7 +436,7 @@ def triples_of(given: Any, where: str, names: TripleNames | None = None) -> Edge
         given = given.mapped_triples
     if isinstance(given, list | tuple) and given and any(_is_triples(part) for part in given):
         return Edges.joined([triples_of(part, f"{where}[{number}]", known) for number, part in enumerate(given)])
-    if hasattr(given, "columns") and not is_tensor(given):
+    if is_frame(given):
         columns = frame_columns(given, where, 3)
     else:
         array = as_array(given, where)
@@ -474,4 +483,4 @@ def _in_order(names: Any, where: str) -> AnyArray | None:
 
 
 def _is_triples(part: Any) -> bool:
-    return hasattr(part, "mapped_triples") or hasattr(part, "columns") or np.ndim(part) == 2
+    return hasattr(part, "mapped_triples") or is_frame(part) or np.ndim(part) == 2
