@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +24,7 @@ class Items:
     The value of a metric is the mean of its `values`, or with `weights[key]` the weighted mean: of a ratio of sums the
     values are numerator over denominator, the weights the denominators. NaN is an item without a value. `cluster`
     groups items that are not independent. Items of `unit` "time step" are in the order of time. `asked` tells by name
-    what each item was asked, whatever was answered (numbers of candidates, checksums of truths): items of two
+    what each item was asked, whatever was answered (numbers of candidates, sums of truths): items of two
     evaluations are compared only if it is the same.
 
     Examples
@@ -88,19 +87,6 @@ class Items:
                     raise InputError(f"{name} has {values.dtype}, not numbers", where=where)
                 parts[part][key] = values if part == "asked" else values.astype(np.float64)
         return cls(unit, ids, parts["value"], parts["weight"], arrays.get("cluster"), parts["asked"])
-
-
-def checksum(*columns: Any) -> AnyArray:
-    """A number for each row of columns (n,) or (n, m) of numbers: the same for equal rows, on every machine.
-
-    >>> bool(np.diff(checksum([[0.5, 1.0], [0.5, 1.0]])) == 0), bool(np.diff(checksum([0.5, 1.0])) == 0)
-    (True, False)
-    """
-    # + 0.0 makes one number of the two zeros.
-    rows = np.column_stack([np.asarray(each, np.float64).reshape(len(each), -1) for each in columns]) + 0.0
-    bits = np.where(np.isnan(rows), np.nan, rows).astype("<f8")
-    digests = (hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in bits)
-    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
 
 
 def _storable(values: Any) -> AnyArray:
