@@ -29,9 +29,11 @@ _COPIES = {
 
 def conclusion(evaluation: Evaluation) -> str:
     """In what generated samples differ from real ones and how much, and whether they are copies."""
-    found = {each.check for each in evaluation.findings if not each.ignored}
+    found = {each.check: each.evidence for each in evaluation.findings if not each.ignored}
     if "copied-test-set" in found:
-        return "The generated samples are the real ones that they are compared with: nothing can be concluded."
+        copied, n = (int(found["copied-test-set"][name]) for name in ("copied", "n"))
+        which = "The" if copied == n else f"{copied} of {n}"
+        return f"{which} generated samples are real ones that they are compared with: nothing can be concluded."
     keys = [key for key in _TESTS if key in evaluation and evaluation[key].defined]
     corrected = holm([evaluation[key].value for key in keys]).tolist() if keys else []
     alpha = 1 - float(evaluation.options.get("confidence", 0.95))
