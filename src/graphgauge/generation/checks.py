@@ -28,6 +28,8 @@ _MOSTLY_DISTINCT = 0.85
 _HALF_AS_FAR = 0.5
 # Half-widths of the band of a perfect generator from which a share of near copies is clear.
 _CLEARLY = 1.5
+# The least share of graphs that are nearer to training graphs than those with the same degrees are.
+_CLOSE = 0.25
 # A smaller difference does not show in a rate printed with two digits.
 _HIDDEN = 0.01
 
@@ -96,7 +98,7 @@ def near_copies(results: Results, attempts: Attempts) -> Evidence | None:
     least = perfect.value + _CLEARLY * (perfect.high - perfect.value)
     if copies is None or copies.value <= perfect.high:
         least = max(perfect.high, (1 + perfect.value) / 2)
-    if not nearer.value > least:
+    if not nearer.value > least or attempts.nearest is None or attempts.nearest.close < _CLOSE:
         return None
     return {"share": nearer.value, "real": perfect.value, "low": perfect.low, "high": perfect.high}
 
