@@ -18,6 +18,8 @@ from graphgauge.generation.sections.two_sided import Part
 
 # A count that a perfect generator has this rarely is no coincidence.
 _NEVER = 1e-6
+# The same of a control of how often distinct samples are generated, which counts only beside the first.
+_HARDLY = 1e-4
 # The same of a control that excuses copies of the training set.
 _RARELY = 1e-3
 # The least share of samples in no file of a generator that is not one of what is in the files.
@@ -241,7 +243,7 @@ def _far_more(hits: int, size: int, others: int, among: int) -> bool:
     """Whether hits of `size` distinct samples are at least twice as frequent as others of `among`, beyond chance."""
     from scipy.special import bdtrc
 
-    return hits * among > 2 * others * size and bdtrc(hits - 1, hits + others, size / (size + among)) < _NEVER
+    return hits * among > 2 * others * size and bdtrc(hits - 1, hits + others, size / (size + among)) < _HARDLY
 
 
 def _pairs(kind: str, samples: Any, rows: list[Ints]) -> list[Pairs | None]:
