@@ -309,10 +309,13 @@ def rewire(graphs: Graphs, generator: np.random.Generator) -> Graphs:
     Degrees remain; an exchange that would make a loop or an edge twice is left out.
     """
     edges = graphs.edges.copy()
+
+    def ordered(a: int, b: int) -> tuple[int, int]:
+        return (a, b) if graphs.directed else (min(a, b), max(a, b))
+
     for start, stop in zip(graphs.offsets[:-1].tolist(), graphs.offsets[1:].tolist(), strict=True):
         own: list[list[int]] = edges[start:stop].tolist()
-        ordered = (lambda a, b: (a, b)) if graphs.directed else (lambda a, b: (min(a, b), max(a, b)))
-        known = {ordered(*pair) for pair in own}
+        known = {ordered(a, b) for a, b in own}
         picks = generator.integers(0, max(stop - start, 1), (10 * (stop - start), 2)).tolist()
         for (i, j), turned in zip(picks, (generator.random(len(picks)) < 0.5).tolist(), strict=True):
             (a, b), (c, d) = own[i], own[j]
@@ -320,7 +323,7 @@ def rewire(graphs: Graphs, generator: np.random.Generator) -> Graphs:
                 c, d = d, c
             new = {ordered(a, d), ordered(c, b)}
             if a != d and c != b and len(new) == 2 and not new & known:
-                known -= {ordered(*own[i]), ordered(*own[j])}
+                known -= {ordered(a, b), ordered(c, d)}
                 known |= new
                 own[i], own[j] = [*ordered(a, d)], [*ordered(c, b)]
         edges[start:stop] = own or edges[start:stop]

@@ -243,7 +243,8 @@ def _far_more(hits: int, size: int, others: int, among: int) -> bool:
     """Whether hits of `size` distinct samples are at least twice as frequent as others of `among`, beyond chance."""
     from scipy.special import bdtrc
 
-    return hits * among > 2 * others * size and bdtrc(hits - 1, hits + others, size / (size + among)) < _HARDLY
+    chance = bdtrc(hits - 1, hits + others, size / (size + among))
+    return bool(hits * among > 2 * others * size and chance < _HARDLY)
 
 
 def _pairs(kind: str, samples: Any, rows: list[Ints]) -> list[Pairs | None]:
