@@ -188,12 +188,15 @@ def _finite(array: AnyArray, name: str) -> Floats:
 
 # ---- validity
 
+# Answers in text files.
+_ANSWERS: dict[Any, bool] = {"True": True, "true": True, "1": True, "False": False, "false": False, "0": False}
+
 
 def as_validity(value: Any, name: str, rows: int) -> Mask:
     """Whether each sample is valid; None counts as not valid."""
     answers = as_array(value, name)
     require_shape(answers, (rows,), name, "Give one answer per sample.")
-    known = [False if answer is None else answer for answer in answers.tolist()]
+    known = [False if answer is None else _ANSWERS.get(answer, answer) for answer in answers.tolist()]
     if not all(isinstance(answer, bool | int | float) and answer in (0, 1) for answer in known):
         raise InputError("expected True, False or None for each sample", where=name)
     return np.array(known, dtype=bool)

@@ -308,6 +308,8 @@ def _validated(name: str, side: Samples, validate: Callable[[Any], Any]) -> Any:
         return validate(side.items)
     except Exception as error:
         fix = "It gets all samples of a side, and says of each whether it is valid: [f(each) for each in samples]."
+        if isinstance(side.items, Graphs):
+            fix = "Of graphs it gets edges and labels: judge your own objects, and pass Samples(graphs, valid=answers)."
         raise InputError(f"validate failed: {type(error).__name__}: {error}", where=name, fix=fix) from error
 
 
