@@ -153,7 +153,7 @@ def _apart(one: AnyArray, other: AnyArray) -> Mask:
     """Which numbers differ: whole ones at all, others by more than float32 rounds. NaN equals NaN."""
     if one.dtype.kind == other.dtype.kind == "f":
         nearly = np.abs(one - other) <= 1e-6 * np.nanmax(np.abs(one), initial=0.0)
-        return ~(nearly | ((one != one) & (other != other)))
+        return np.asarray(~(nearly | ((one != one) & (other != other))))
     return np.asarray(one != other)
 
 
