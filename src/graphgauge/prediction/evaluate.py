@@ -110,7 +110,8 @@ def evaluate(
     if task is not None:
         one_of("task", task, TASKS)
     level = confidence_level(confidence)
-    rules = Rules(task, positive, classes, probabilities, nan_policy(nan), whole_number("bins", bins, 1))
+    missing, bins = nan_policy(nan), whole_number("bins", bins, 1)
+    rules = Rules(task, positive, classes, probabilities, missing, bins, complete=protocol is not None)
     reading = read(y_true, y_pred, scores, rules)
     n, kept = len(y_true), reading.kept
     units: dict[str, Any] = {"weights": _weights(weights, n, kept), "cluster": _labels("cluster", cluster, n, kept)}
