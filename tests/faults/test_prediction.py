@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from graphgauge import evolution, forecasting, prediction, ranking, stats
+from graphgauge import evaluate_files, evolution, forecasting, prediction, ranking, stats
 from graphgauge.core.errors import GraphgaugeError, InputError
 
 RNG = np.random.default_rng(5)
@@ -155,3 +156,42 @@ RAGGED = [1, [2]]
 def test_arguments_of_another_shape_are_refused_in_every_family(call: Any, said: str) -> None:
     with pytest.raises(GraphgaugeError, match=said):
         call()
+
+
+def test_protocols_leave_out_unlabelled_items_and_refuse_missing_scores() -> None:
+    truth, scores = np.array([0, 1, np.nan, 1, 0]), np.array([0.1, 0.9, np.nan, 0.4, 0.6])
+    assert prediction.evaluate(truth, scores=scores, protocol="ogbg-molhiv")["roc_auc"].value == 0.75
+    scores[3] = np.nan
+    for shape in ((5,), (5, 1)):
+        with pytest.raises(InputError, match=r"scores: 1 of 5 values are NaN, the first at index.*3.*Repair the model"):
+            prediction.evaluate(truth.reshape(shape), scores=scores.reshape(shape), protocol="ogbg-molhiv")
+    with pytest.raises(InputError, match="nan is 'raise', and the protocol ogbg-molhiv has 'omit'"):
+        prediction.evaluate(truth, scores=scores, nan="raise", protocol="ogbg-molhiv")
+
+
+def test_protocols_fix_the_task() -> None:
+    truth = [0.0, 1.0, 2.0, np.nan]
+    predicted = [0.0, 1.0, 1.0, 1.0]
+    assert prediction.evaluate(truth, predicted, protocol="ogbn-papers100M")["accuracy"].value == pytest.approx(2 / 3)
+    found = prediction.evaluate(truth, predicted, protocol="ogbg-molesol")
+    assert found["rmse"].value == pytest.approx(3**-0.5)
+    with pytest.raises(InputError, match="One column per task"):
+        prediction.evaluate([0, 1, 2], scores=np.eye(3), protocol="ogbg-molhiv")
+
+
+def test_fractions_in_several_columns_are_targets() -> None:
+    assert prediction.evaluate([[0.5, 2.0]], [[0.0, 1.0]])["mae"].value == 0.75
+
+
+def test_other_truths_are_not_compared(tmp_path: Path) -> None:
+    """Receipts name the true labels as the family does, so that files with other labels are told apart."""
+    runs = []
+    for seed in range(2):
+        for method in ("one", "two"):
+            truth, labels = tmp_path / f"{method}.npy", tmp_path / "labels.npy"
+            np.save(truth, np.arange(40) % (2 if method == "one" else 3) % 2)
+            np.save(labels, np.arange(40) % 2)
+            found = evaluate_files("prediction", true=str(truth), pred=str(labels))
+            runs.append(found.named(method=method, seed=seed))
+    with pytest.raises(InputError, match="different truths"):
+        stats.compare(runs, metric="accuracy")
