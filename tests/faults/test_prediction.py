@@ -10,6 +10,7 @@ import pytest
 
 from graphgauge import evaluate_files, evolution, forecasting, prediction, ranking, stats
 from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge.io.tables import read_labels
 
 RNG = np.random.default_rng(5)
 
@@ -195,3 +196,54 @@ def test_other_truths_are_not_compared(tmp_path: Path) -> None:
             runs.append(found.named(method=method, seed=seed))
     with pytest.raises(InputError, match="different truths"):
         stats.compare(runs, metric="accuracy")
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("label\n0\n1\n1\n", [0, 1, 1]),
+        ("0\n1\n1\n", [0, 1, 1]),
+        ("1.5\n2.5\n", [1.5, 2.5]),
+        ("a,b\n1,0\n0,1\n", [[1, 0], [0, 1]]),
+        ("id\n007\n008\n", ["007", "008"]),
+        ("ham\nspam\nham\n", ["ham", "spam", "ham"]),
+    ],
+)
+def test_a_header_is_no_label(text: str, labels: list[Any], tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text(text)
+    assert read_labels("labels.csv", tmp_path).tolist() == labels
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("label\nham\nspam\nham\n", "'label' may be a name or a header. Write names as .txt"),
+        (",label\n0,1\n1,0\n", "the first column numbers the rows. Write it without an index"),
+        ("0,1.5\n1,2.5\n2,0.5\n", "the first column numbers the rows"),
+        ("\n", "contains no labels"),
+    ],
+)
+def test_columns_that_may_be_read_in_two_ways_are_refused(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text(text)
+    with pytest.raises(InputError, match=said):
+        read_labels("labels.csv", tmp_path)
+
+
+def test_the_strongest_level_of_chance_is_shown() -> None:
+    """The one that a gate compares with."""
+    found = prediction.evaluate([0] * 6 + [1, 2], [0] * 8)["f1_macro"]
+    assert found.chance is not None
+    assert found.chance.value == max(each.value for each in found.references)
+    assert found.chance.name == "random labels"
+
+
+def test_labels_of_a_command_line_are_numbers_where_those_of_files_are(tmp_path: Path) -> None:
+    truth, labels = tmp_path / "truth.csv", tmp_path / "labels.csv"
+    truth.write_text("label\n0\n1\n1\n0\n")
+    labels.write_text("label\n0\n1\n0\n0\n")
+    found = evaluate_files("prediction", true=str(truth), pred=str(labels), positive="0")
+    assert found.conventions["positive"] == "0"
+    assert found["precision"].value == pytest.approx(2 / 3)
+    np.save(tmp_path / "scores.npy", [[1, 0], [0, 1], [1, 0], [1, 0]])
+    found = evaluate_files("prediction", true=str(truth), scores=str(tmp_path / "scores.npy"), classes="1,0")
+    assert found["accuracy"].value == 0.25

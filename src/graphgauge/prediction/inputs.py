@@ -195,8 +195,11 @@ def _whole(labels: AnyArray) -> AnyArray:
 def _names(labels: Arrays, points: AnyArray | None, rules: Rules, binary: bool) -> AnyArray:
     """The classes in the order of their numbers; of two, the positive one is last."""
     columns = points.shape[1] if points is not None and points.ndim == 2 else None
+    numbered = labels["y_true"].dtype.kind != "U"
     if rules.classes is not None:
         names = as_labels(rules.classes, "classes")
+        if numbered and names.dtype.kind == "U" and all(map(_is_whole, names.tolist())):
+            names = names.astype(np.int64)
         if len({*names.tolist()}) < len(names):
             raise InputError("a class occurs twice", where="classes", fix="Name each column once.")
     elif columns is not None and labels["y_true"].dtype.kind == "U":
@@ -215,12 +218,19 @@ def _names(labels: Arrays, points: AnyArray | None, rules: Rules, binary: bool) 
         what = f"two classes, {' and '.join(map(str, names[:2]))}"
         raise OptionError(what, fix="Pass positive=, the one of interest.")
     positive = 1 if rules.positive is None else rules.positive
+    if numbered and isinstance(positive, str) and _is_whole(positive):
+        positive = int(positive)
     others = [each for each in names.tolist() if each != positive]
     if len(others) > 1:
         fix = 'Leave positive= out, for task="multiclass".'
         raise InputError(f"has {len(others) + 1} classes", where="y_true", fix=fix)
     other = f"not {positive}" if isinstance(positive, str) else 1 - int(positive)
     return np.asarray([*(others or [other]), positive])
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text is a whole number, as a command line gives it."""
+    return text.removeprefix("-").isdecimal()
 
 
 def _distinct(labels: AnyArray) -> AnyArray:
