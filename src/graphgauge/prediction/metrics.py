@@ -104,7 +104,8 @@ def _guesses(measure: TableMeasure, of_task: TableMeasure) -> Callable[[Classes 
             most = np.arange(len(r)) == np.argmax(r)
             for values, columns in zip(guesses.values(), (r, most), strict=True):
                 values.append((measure if single else of_task)(np.outer(r, columns)).value)
-        return [Reference(name, _nanmean(values)) for name, values in guesses.items() if not np.isnan(values).all()]
+        levels = [Reference(name, _nanmean(values)) for name, values in guesses.items() if not np.isnan(values).all()]
+        return sorted(levels, key=lambda level: level.value)  # tables show the last, which is the strongest
 
     return chance
 
