@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
-from graphgauge import evaluate_files, evolution, forecasting, prediction, ranking, stats
+from graphgauge import evaluate_files, evolution, forecasting, original, prediction, ranking, stats
+from graphgauge.cli.app import cli
 from graphgauge.core.errors import GraphgaugeError, InputError
 from graphgauge.io.tables import read_labels
 
@@ -247,3 +249,39 @@ def test_labels_of_a_command_line_are_numbers_where_those_of_files_are(tmp_path:
     np.save(tmp_path / "scores.npy", [[1, 0], [0, 1], [1, 0], [1, 0]])
     found = evaluate_files("prediction", true=str(truth), scores=str(tmp_path / "scores.npy"), classes="1,0")
     assert found["accuracy"].value == 0.25
+
+
+def test_bins_are_in_their_order() -> None:
+    labels = ["16–31", "2–3", "isolated", "1", "0.25–0.5", "0–0.25"]
+    found = prediction.evaluate([0, 1, 0, 1, 0, 1], [0, 1, 0, 1, 0, 0], groups={"bin": labels})
+    table = found.by("bin")
+    assert table["bin"].tolist() == ["0–0.25", "0.25–0.5", "1", "2–3", "16–31", "isolated"]
+    assert table["accuracy"].tolist() == [0, 1, 1, 1, 1, 1]
+
+
+def test_gates_on_classes_need_no_metric_of_the_whole(tmp_path: Path) -> None:
+    np.save(tmp_path / "true.npy", [0, 1, 2, 2])
+    np.save(tmp_path / "pred.npy", [0, 1, 2, 1])
+    words = ["prediction", "--true", str(tmp_path / "true.npy"), "--pred", str(tmp_path / "pred.npy"), "--gate"]
+    assert CliRunner().invoke(cli, [*words, "f1[class=2] >= 0.6"]).exit_code == 0
+    assert CliRunner().invoke(cli, [*words, "f1[class=2] >= 0.7"]).exit_code == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_levels_and_errors_of_values_without_spread() -> None:
+    equal = prediction.evaluate([1.3] * 4, [1.0, 2.0, 1.0, 1.0], task="regression")["rmse"].chance
+    assert equal is not None
+    assert equal.value == 0
+    found = prediction.evaluate([0, 1, 2, 0], scores=np.eye(3)[[0, 1, 2, 1]], probabilities=True, metrics="all")
+    assert found["log_loss"].value == np.inf
+
+
+def test_the_node_that_does_not_exist_is_named() -> None:
+    with pytest.raises(InputError, match="has a node -1 of 3"):
+        prediction.by_degree([[0, -1], [1, 2]], 3)
+
+
+def test_original_errors_say_which_arrays_they_take() -> None:
+    with pytest.raises(InputError, match=r"y_true: has 1 dimension. Arrays are \(windows, horizons, nodes\)"):
+        original.compute_mae_rmse(np.zeros(4), np.ones(4))
+    assert original.compute_mae_rmse(np.zeros((4, 2)), np.ones((4, 2)))["mae_per_node"].tolist() == [1, 1]

@@ -7,6 +7,8 @@ evaluate ── inputs.read ──▶ samples ── loop.measure ──▶ resu
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -215,10 +217,19 @@ def _by_task(samples: Mapping[str, Sample], broken: Broken) -> Grid:
     return broken("task", list(range(known.shape[1])), known.sum(axis=0), tasks)
 
 
+def _start(label: str) -> float:
+    """The number that a label begins with, such as the lower end of a bin: names without one are last."""
+    number = re.match(r"\d+(\.\d+)?", label)
+    return float(number[0]) if number else math.inf
+
+
 def _by_group(axis: str, labels: AnyArray, samples: Mapping[str, Sample], broken: Broken) -> Grid:
     """Of each label of the items, every metric."""
     names, place = np.unique(labels, return_inverse=True)
     if not len(names):
         return Grid({axis: column([]), "n": column([])})
+    if names.dtype.kind == "U":
+        order = np.array(sorted(range(len(names)), key=lambda i: _start(str(names[i]))))
+        names, place = names[order], np.argsort(order)[place]
     parts = {name: each.by_group(place, len(names)) for name, each in samples.items()}
     return broken(axis, column(names.tolist()), np.bincount(place, minlength=len(names)), parts)

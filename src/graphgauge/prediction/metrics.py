@@ -341,7 +341,12 @@ def _constant(name: str, centre: Callable[[Floats, Floats], float], measure: Tar
     return chance
 
 
-_mean = partial(_constant, "mean of the targets", np.dot)
+def _centre(true: Floats, share: Floats) -> float:
+    """The mean, which of equal targets is theirs without rounding."""
+    return float(np.clip(share @ true, true.min(), true.max()))
+
+
+_mean = partial(_constant, "mean of the targets", _centre)
 _correlation = partial(
     _target,
     direction="higher",
