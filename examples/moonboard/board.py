@@ -72,13 +72,17 @@ def read_problems(path: str | Path) -> Problems:
     """
     content = json.loads(Path(path).read_text(encoding="utf-8"))
     items = _field(content, "data") if isinstance(content, dict) else content
+    if not isinstance(items, list) or not items:
+        raise ValueError(f'{path} has no problems: expected {{"data": [{{"grade": …, "moves": [{{…}}]}}]}}')
     grids, names = [], []
     for number, item in enumerate(items):
-        grade = _field(item, "grade")
-        if grade not in GRADES:
-            raise ValueError(f"{path}, problem {number}: the grade {grade!r} is none of {', '.join(GRADES)}")
         try:
-            grids.append(_grid(_field(item, "moves")))
+            if (grade := _field(item, "grade")) not in GRADES:
+                raise ValueError(f"the grade {grade!r} is none of {', '.join(GRADES)}")
+            moves = _field(item, "moves")
+            if not isinstance(moves, list):
+                raise ValueError(f"moves are {moves!r}, expected a list of holds")
+            grids.append(_grid(moves))
         except ValueError as error:
             raise ValueError(f"{path}, problem {number}: {error}") from None
         names.append(grade)
@@ -103,6 +107,8 @@ def _grid(moves: list[dict[str, Any]]) -> np.ndarray:
 
 def _field(item: dict[str, Any], name: str) -> Any:
     """A field in camelCase or PascalCase."""
+    if not isinstance(item, dict):
+        raise ValueError(f"expected an object with {name!r}, found {item!r}")
     return item.get(name, item.get(name[0].upper() + name[1:]))
 
 

@@ -3,7 +3,8 @@
     python examples/moonboard/main.py train --output models
     python examples/moonboard/main.py evaluate --checkpoint models/vae.pth --classifier-checkpoint models/classifier.pth
 
-Without --data, problems are made from a seed.
+Without --data, problems are made from a seed. With it, they are
+{"data": [{"grade": "6B+", "moves": [{"description": "J4", "isStart": true, "isEnd": false}, ...]}, ...]}
 """
 
 from __future__ import annotations
@@ -103,6 +104,9 @@ def run_evaluation(arguments: argparse.Namespace) -> None:
     device = "cuda" if torch.cuda.is_available() and not arguments.cpu else "cpu"
     model, grades, origin = load(arguments.checkpoint, VAE, device)
     learned, held = data_of(origin, arguments.data)
+    if learned.grades != grades:
+        found, trained = (", ".join(names) for names in (learned.grades, grades))
+        raise ValueError(f"the problems have the grades {found}, and the generator was trained on {trained}")
     judge = None
     if arguments.classifier_checkpoint:
         # It has seen the same training problems, because both are split by one seed.

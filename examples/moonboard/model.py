@@ -151,8 +151,11 @@ def load(path: Path, kind: type[Any], device: str) -> tuple[Any, tuple[str, ...]
         content = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
         raise ValueError(f"{path} has more than weights and plain values in it, and was not run") from None
-    model = kind(**content["sizes"])
-    model.load_state_dict(content["weights"])
+    try:
+        model = kind(**content["sizes"])
+        model.load_state_dict(content["weights"])
+    except (TypeError, KeyError, RuntimeError):
+        raise ValueError(f"{path} is no checkpoint of a {kind.__name__}") from None
     return model.to(device).eval(), tuple(content["grades"]), content["origin"]
 
 

@@ -76,7 +76,7 @@ def test_select():
     assert "roc_auc" not in keys(None)  # pooled metrics have to be named
     assert "recall@10" not in keys(None)
     assert "recall@10" in keys(None, ("ranks", "lists"))
-    with pytest.raises(OptionError, match=r"roc_auc needs pooled. There is ranks"):
+    with pytest.raises(OptionError, match=r"roc_auc needs pooled. The input has ranks"):
         keys(["roc_auc"])
 
 

@@ -104,6 +104,16 @@ def test_problems_of_a_file(models: Path, board, tmp_path: Path) -> None:
     mixed = ("--checkpoint", str(models / "models/vae.pth"), "--classifier-checkpoint", "models/classifier.pth")
     other = run(tmp_path, MAIN, "evaluate", *mixed)
     assert "was trained on other data than the generator" in other.stderr
+    other = run(tmp_path, MAIN, "evaluate", "--checkpoint", "models/classifier.pth", "--data", "problems.json")
+    assert other.stderr == "Error: models/classifier.pth is no checkpoint of a VAE\n"
+    renamed = [item | {"Grade": {"6A": "8A"}.get(item["Grade"], item["Grade"])} for item in items]
+    (tmp_path / "renamed.json").write_text(json.dumps(renamed))
+    other = run(tmp_path, MAIN, "evaluate", "--checkpoint", "models/vae.pth", "--data", "renamed.json")
+    assert "have the grades 6B, 6C, 7A, 7B, 8A, and the generator was trained on 6A, 6B" in other.stderr
+    for wrong in ({"a": 1}, [], [3]):
+        (tmp_path / "wrong.json").write_text(json.dumps(wrong))
+        with pytest.raises(ValueError, match=r"has no problems|problem 0: expected an object with 'grade', found 3"):
+            board.read_problems(tmp_path / "wrong.json")
     items[0]["Moves"][0]["Description"] = "L1"
     path.write_text(json.dumps(items))
     with pytest.raises(ValueError, match=r"problem 0: the hold 'L1' is not on the board: A1 to K18"):

@@ -234,6 +234,44 @@ def test_explanations_of_torch_geometric() -> None:
     ):
         with pytest.raises(InputError, match=message):
             ex.from_pyg(Data(said | changed), model)
+    only = ex.from_pyg(Data(said | {"index": torch.tensor([False, False, True])}), model)
+    assert only.context.target == 2
+
+
+@pytest.mark.parametrize("task", ["node", "graph"])
+def test_explanations_of_other_data_are_refused(task: str) -> None:
+    data = graph(1)
+    edges = data.edge_index
+    model = ex.PyGModel(Mean(), data, task=task)
+    own = ex.Subgraph(edges, units="edges")
+    assert len(model.predict(own, 0, np.ones((1, len(own)), bool))) == 1
+    turned = ex.PyGModel(Mean(), Data(data, edge_index=edges.flip(1)), task=task)
+    shorter = ex.PyGModel(Mean(), Data(data, edge_index=edges[:, 1:]), task=task)
+    nodes = ex.Subgraph(np.empty((2, 0), int), [0, 7], ids=[0, 1], masked="nodes")
+    features = ex.Subgraph(np.empty((2, 0), int), [], candidates=[0, 3], masked="features")
+    for asked, subgraph in ((turned, own), (shorter, own), (model, nodes), (model, features)):
+        with pytest.raises(
+            InputError, match=rf"of {task} 0: .* \d is not in the model's data, or is another one there"
+        ):
+            asked.predict(subgraph, 0, np.ones((1, len(subgraph)), bool))
+
+
+def test_an_explanation_of_another_graph_is_refused() -> None:
+    parts = [graph(1), graph(1)]
+    count, rows = parts[0].edge_index.shape[1], len(parts[0].x)
+    both = Data(
+        x=torch.cat([each.x for each in parts]),
+        edge_index=torch.cat([each.edge_index + rows * place for place, each in enumerate(parts)], dim=1),
+        batch=torch.arange(2).repeat_interleave(rows),
+    )
+    model = ex.PyGModel(Mean(), both, task="graph")
+    second = ex.from_pyg(Data(both, edge_mask=torch.ones(2 * count)), model, target=1).context.subgraph
+    masks = np.ones((1, count), bool)
+    assert len(model.predict(second, 1, masks)) == 1
+    with pytest.raises(InputError, match=r"which of 2 graphs was explained is not known\. Choose one with target="):
+        ex.from_pyg(Data(both, edge_mask=torch.ones(2 * count)), model)
+    with pytest.raises(InputError, match=f"explanation of graph 0: edge {count} is not in the model's data"):
+        model.predict(second, 0, masks)
 
 
 def test_data_that_a_module_cannot_be_asked_about() -> None:

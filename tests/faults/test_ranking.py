@@ -5,11 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from graphgauge import Evaluation, ranking
+from graphgauge import Evaluation, ranking, stats
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.finding import checks
 
@@ -170,3 +171,79 @@ def test_a_part_without_queries_has_labels_of_any_kind() -> None:
 
 def all_values(evaluation: Evaluation) -> dict[str, float]:
     return {key: result.value for key, result in evaluation.items()}
+
+
+def test_queries_are_paired_by_their_place_in_the_input(tmp_path: Path) -> None:
+    """Either lacks another query. Those that both have are compared as in evaluations of these alone."""
+    one, two = POS.copy(), POS + 0.3
+    one[0], two[-1] = np.nan, np.nan
+    runs = {"a": ranking.evaluate(one, NEG, nan="omit"), "b": ranking.evaluate(two, NEG, nan="omit")}
+    assert runs["a"].per_item.ids.tolist() == list(range(1, 60))
+    assert runs["b"].per_item.ids.tolist() == list(range(59))
+    with pytest.raises(InputError, match="have different items"):
+        stats.compare(runs, metric="mrr", over="items")
+    found = stats.compare(runs, metric="mrr", over="items", missing="omit")
+    both = {"a": ranking.evaluate(POS[1:-1], NEG[1:-1]), "b": ranking.evaluate(POS[1:-1] + 0.3, NEG[1:-1])}
+    assert found["a", "b"].p_value == stats.compare(both, metric="mrr", over="items")["a", "b"].p_value
+    # In batches, of which the first is counted last, and from a file.
+    state = ranking.RankingState("1", nan="omit").update(one[20:], NEG[20:])
+    first = ranking.RankingState("0", nan="omit").update(one[:9], NEG[:9]).update(one[9:20], NEG[9:20])
+    state.merge(first).save(tmp_path / "state.npz")
+    for each in (state, ranking.RankingState.load(tmp_path / "state.npz")):
+        assert each.evaluate().per_item.ids.tolist() == list(range(1, 60))
+    lists = [
+        ranking.Queries.from_topk([[1], [0], [2]], targets, n_items=3) for targets in ([[], [0], [1]], [[1], [], [2]])
+    ]
+    assert [ranking.evaluate(each, k=1).per_item.ids.tolist() for each in lists] == [[1, 2], [0, 2]]
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        ({"neg_scores": NEG[:, :5]}, "60 of 60 items have other candidates"),
+        ({"neg_scores": NEG, "mask": np.arange(1200).reshape(60, 20) != 7}, "1 of 60 items have other candidates"),
+        ({"neg_scores": NEG, "weights": np.ones(60)}, "60 of 60 items have other weights"),
+    ],
+)
+def test_queries_that_were_asked_something_else_are_not_compared(
+    tmp_path: Path, other: dict[str, Any], what: str
+) -> None:
+    runs = {"a": ranking.evaluate(POS, NEG), "b": ranking.evaluate(POS, **other)}
+    with pytest.raises(InputError, match=what):
+        stats.compare(runs, metric="mrr", over="items")
+    for name, each in runs.items():
+        each.save(tmp_path / f"{name}.json", method=name, dataset="d", seed=0)
+    with pytest.raises(InputError, match=what):
+        stats.compare(tmp_path, metric="mrr", over="items")
+
+
+def test_filtered_ranks_and_other_answers_are_not_compared() -> None:
+    scores, targets = RNG.normal(size=(9, 12)), RNG.integers(0, 12, 9)
+    known = [{(target + 1) % 12} for target in targets]
+    queries = [
+        ranking.Queries.from_embeddings(scores=scores, targets=targets, known=sets) for sets in (None, known, known)
+    ]
+    raw, filtered, same = map(ranking.evaluate, queries)
+    with pytest.raises(InputError, match="9 of 9 items have other candidates"):
+        stats.compare({"a": raw, "b": filtered}, metric="mrr", over="items")
+    assert stats.compare({"a": same, "b": filtered}, metric="mrr", over="items").design.units == (9, 9)
+    lists = np.argsort(-scores)[:, :4]
+    one, two = (
+        ranking.evaluate(ranking.Queries.from_topk(lists, sets, n_items=items), k=3)
+        for sets, items in ((known, 12), ([{*each, 0, 1} for each in known], 15))
+    )
+    with pytest.raises(InputError, match="items have other right answers"):
+        stats.compare({"a": one, "b": two}, metric="recall@3", over="items")
+
+
+def test_a_few_queries_that_differ_are_a_small_effect() -> None:
+    """Of 40 queries one is a hit of both, and four more are hits of b: they have the ranks 37 to 40."""
+    one, others = np.where(np.arange(40) == 0, 9.0, -9.0), np.where(np.arange(40) < 5, 9.0, -9.0)
+    runs = {"a": ranking.evaluate(one, np.zeros((40, 99))), "b": ranking.evaluate(others, np.zeros((40, 99)))}
+    found = stats.compare(runs, metric="hits@1", over="items")
+    assert found["b", "a"].effect == pytest.approx(4 * 38.5 / (40 * 41 / 2), rel=1e-12)
+    assert found.conclusion.startswith("Only 4 of 40 queries differ, and no difference can be significant")
+    # One value has one interval, at the level that it was computed for.
+    assert runs["a"]["hits@1"].interval.method == "wilson"
+    assert found["a"].interval == runs["a"]["hits@1"].interval
+    assert stats.compare(runs, metric="hits@1", over="items", confidence=0.9)["a"].interval.level == pytest.approx(0.9)

@@ -14,7 +14,8 @@ from scipy import sparse
 import graphgauge.ranking.metrics
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.io.tables import read_table
+from graphgauge.io.arrays import open_array
+from graphgauge.io.tables import read_set, read_table
 from graphgauge.ranking import recommend
 from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.queries import Queries
@@ -119,6 +120,12 @@ def test_r40_entries_below_zero_are_refused() -> None:
     ):
         with pytest.raises(InputError, match=r"1 entries are below 0, the first at \(1, 2\)"):
             refused()
+    test.data[1] = np.nan
+    with pytest.raises(InputError, match=r"1 entries are NaN, the first at \(1, 2\)"):
+        recommend(scores, test=[{0}, {1}, {2}], known=test)
+    with pytest.raises(InputError, match="1 has the grade NaN"):
+        recommend(scores, test={0: {1: 1}, 1: {2: np.nan}, 2: {3: 1}})
+    test.data[1] = -1.0
     kept = sparse.csr_matrix(test)
     kept.data = np.maximum(kept.data, 0)
     assert recommend(scores, test=kept)["recall@10"].n == 2  # a stored zero is no entry
@@ -173,3 +180,72 @@ def test_a_single_value_is_no_column(tmp_path: Path) -> None:
     np.savez(tmp_path / "catalog.npz", popularity=np.array(3.0))
     with pytest.raises(InputError, match="'popularity' is a single value, no column"):
         read_table("catalog.npz", tmp_path)
+
+
+def test_lists_with_scores_and_items_beyond_a_matrix_are_refused() -> None:
+    lists, test = np.array([[0, 1], [1, 9]]), sparse.csr_array([[1, 0, 0, 0], [0, 1, 0, 0]])
+    with pytest.raises(InputError, match=r"a pair of lists and their scores\. Pass the lists: indices\[0\]"):
+        Queries.from_topk((lists, lists * 0.5), test)
+    with pytest.raises(InputError, match="item 9 is not among the 4 items"):
+        Queries.from_topk(lists, test)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0,39\n1,4\n", "the first line is '0, 39', numbers in the place of names"),
+        ("user;item\n0;39\n", "its cells are separated by semicolons"),
+        ("user\titem\n0\t39\n", "its cells are separated by tabs"),
+    ],
+)
+def test_a_table_without_names_or_without_commas_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    for read in (read_set, read_table) if "39\n1" in text else (read_set, read_table, open_array):
+        with pytest.raises(InputError, match=said):
+            read("t.csv", tmp_path)
+
+
+def test_novelty_has_no_chance_where_an_item_is_in_no_training_list() -> None:
+    for popularity, levels in (([1, 0, 3], 0), ([1, 1, 2], 1)):  # the information of the second is 2, 2 and 1
+        found = evaluate(Queries.from_topk([[0, 2]], [0], catalog={"popularity": popularity}), k=2)
+        assert [each.value for each in found["novelty@2"].references] == [pytest.approx(5 / 3)] * levels
+
+
+def test_factories_that_number_entities_otherwise_are_refused() -> None:
+    """A factory made of the test triples alone has numbers of its own."""
+    train, test = Factory(np.array([[0, 0, 1], [2, 1, 5]])), Factory(np.array([[0, 0, 1]]))
+    model = np.eye(6), np.ones((2, 6))
+
+    def asked(**options: Any) -> Queries:
+        return Queries.from_triples(model, test, score="distmult", **options)
+
+    test.entity_to_id = {"e1": 1, "e0": 0}  # a part of the names with the same numbers
+    assert evaluate(asked(known=[train], names=train))["mrr"].n == 2
+    for numbers, what in (
+        ({"e1": 0, "e2": 1}, "test: numbers the entity 'e1' as 0, which is 1 in"),
+        ({"e0": 0, "new": 1}, "test: numbers the entity 'new' as 1, which .* has for 'e1'"),
+    ):
+        test.entity_to_id = numbers
+        for options in ({"known": train}, {"known": [train]}, {"names": train}):
+            with pytest.raises(InputError, match=what):
+                asked(**options)
+    test.entity_to_id, test.relation_to_id = train.entity_to_id, {"knows": 0}
+    with pytest.raises(InputError, match="numbers the relation 'knows' as 0, which is 1 in known"):
+        asked(known=train)
+
+
+def test_what_a_finding_and_a_refusal_say_about_minus_infinity_can_be_done() -> None:
+    """Tails 0 and 3 of head 0 are marked: of 4 entities two are left, of which the right one is the second."""
+
+    def score(head: Any, relation: Any, tail: Any) -> Any:
+        return np.where((head + tail) % 3 == 0, -np.inf, 1.0 * tail + 0 * relation)
+
+    def asked(**options: Any) -> Queries:
+        return Queries.from_triples(score, np.array([[0, 0, 1]]), entities=4, sides=["tail"], **options)
+
+    (finding,) = [each for each in evaluate(asked()).findings if each.check == "lowest-scores"]
+    assert 'minus_inf="exclude" with the scores' in finding.remedy
+    with pytest.raises(OptionError, match=r"Give it to the constructor: .*Queries\.from_triples take it"):
+        evaluate(asked(), minus_inf="exclude")
+    found = evaluate(asked(minus_inf="exclude"))
+    assert (found["mrr"].value, found.per_item.asked["candidates"].tolist()) == (0.5, [2])

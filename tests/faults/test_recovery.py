@@ -178,3 +178,88 @@ def test_the_level_of_the_empty_graph_is_what_an_empty_prediction_scores(edges, 
             # Beside a prediction that has a value, 0/0 counts as 0 unless it is said what it is.
             expected = empty[key].value if empty[key].defined else 0.0
             assert [(level.name, level.value) for level in result.references] == [("empty graph", expected)], key
+
+
+class Labelled(np.ndarray):
+    """An array that names its columns, as gcastle's `Tensor` does."""
+
+    columns = range(3)
+
+
+class Learner:
+    causal_matrix = CHAIN.astype(int)
+    weight_causal_matrix = CHAIN * [0, -0.9, 0.5] + 0.2 * CHAIN.T
+
+    def learn(self):
+        """Its method is how a learner of gcastle is recognised."""
+
+
+def lagged_results(values):
+    return {"graph": np.where(np.eye(3, k=1)[:, :, None] * [0, 1], "-->", ""), "val_matrix": values}
+
+
+def test_an_array_that_names_its_columns_is_an_array():
+    assert recovery.shd(CHAIN, CHAIN.view(Labelled)) == 0
+    assert recovery.shd(CHAIN.view(Labelled), 0.9 * CHAIN) == 0
+
+
+def test_sources_are_a_mask_of_nodes_or_their_numbers_also_as_text():
+    scores = np.arange(9).reshape(3, 3) / 9
+    values = [
+        recovery.auprc(CHAIN, scores, sources=sources)
+        for sources in (np.array([False, True, True]), [False, True, True], [1, 2], ["1", "2"])
+    ]
+    assert len(set(values)) == 1
+    with pytest.raises(InputError, match="2 entries True or False for 3 nodes"):
+        recovery.auprc(CHAIN, scores, sources=[True, False])
+    with pytest.raises(InputError, match=r"'G1'. The nodes are 0 … 2; pass nodes= to name them"):
+        recovery.auprc(CHAIN, scores, sources=["G1"])
+
+
+def test_a_threshold_acts_on_the_weights_of_a_learner():
+    assert recovery.threshold_sweep(CHAIN, Learner())["tp"].tolist() == [2, 2, 1, 0]
+    assert recovery.threshold_sweep(CHAIN, Learner())["fp"].tolist() == [2, 0, 0, 0]
+    assert [recovery.directed_f1(CHAIN, Learner(), threshold=at) for at in (0.1, 0.3, 0.9)] == [2 / 3, 1, 0]
+    assert recovery.directed_f1(CHAIN, Learner()) == 1
+
+
+def test_no_threshold_acts_on_a_graph_that_other_values_rank():
+    truth = CHAIN[:, :, None] * [0, 1]
+    found = lagged_results(np.ones((3, 3, 2)))
+    for call in (recovery.threshold_sweep, lambda *pair: recovery.evaluate(*pair, threshold=0.01)):
+        with pytest.raises(OptionError, match="A_pred has a graph of its own"):
+            call(truth, found)
+    assert recovery.directed_f1(truth, found) == 1
+
+
+def test_test_statistics_that_are_missing_are_an_error_or_left_out():
+    truth, values = CHAIN[:, :, None] * [0, 1], np.zeros((3, 3, 2))
+    values[0, 1, 1] = 1
+    values[0, 0, 0] = np.nan  # a self-edge at lag 0 does not count
+    assert recovery.auprc(truth, lagged_results(values)) > 0.5
+    values[1, 2, 1] = np.nan
+    with pytest.raises(InputError, match=r"1 of 15 values are NaN, the first at index \(1, 2, 1\)"):
+        recovery.auprc(truth, lagged_results(values))
+    assert recovery.auprc(truth, lagged_results(values), nan="omit") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "matrices", "said"),
+    [
+        ("MultiGroupDirectLiNGAM", np.zeros((2, 3, 3)), r"several graphs, and no lags. Pass one, model.adjacency_matr"),
+        ("VARBootstrapResult", np.zeros((2, 3, 3)), "several graphs"),
+        ("VARLiNGAM", None, "VARLiNGAM is not fitted"),
+    ],
+)
+def test_matrices_of_groups_are_no_lags(name, matrices, said):
+    model = type(name, (), {"adjacency_matrices_": matrices})()
+    for truth in (CHAIN, np.stack([CHAIN, CHAIN], 2)):
+        with pytest.raises(InputError, match=said):
+            recovery.evaluate(truth, model)
+
+
+def test_results_without_a_graph_and_links_by_node_are_refused_with_what_to_pass():
+    with pytest.raises(InputError, match="A_pred: has no graph"):
+        recovery.evaluate(np.zeros((3, 3, 2)), {"val_matrix": np.zeros((3, 3, 2))})
+    with pytest.raises(InputError, match="links_to_graph"):
+        recovery.evaluate({0: [((0, -1), 0.7)], 1: [((1, -1), 0.7), ((0, -1), 0.2)]}, lagged_results(np.zeros(1)))

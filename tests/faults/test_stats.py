@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,6 +74,81 @@ def test_r36_three_seeds_mark_nothing_as_not_different():
     grid = stats.aggregate(rows).to_grid(marks="tests")
     assert "close" not in grid.marks.values()
     assert not stats.compare(rows, metric="acc").can_reject
+
+
+def test_an_undefined_or_infinite_mean_is_not_marked() -> None:
+    level = {"a": 0.6, "b": 0.5, "c": 0.4}
+    rows = [{"method": m, "seed": s, "mrr": x + s / 1000} for m, x in level.items() for s in range(9)]
+    table = stats.aggregate([*rows[1:], {**rows[0], "mrr": math.nan}])
+    grid = table.to_grid(marks="tests")
+    assert not grid.marks
+    assert grid.notes == ("No marks of mrr: the mean of a is undefined (no value for seed 0 (NaN)).",)
+    assert table.to_grid().marks == {(1, "mrr ↑"): "best"}
+    assert not stats.aggregate([*rows[1:], {**rows[0], "mrr": math.inf}]).to_grid().marks
+
+
+def test_marks_by_tests_say_why_there_are_none() -> None:
+    table = stats.aggregate({"a": [0.5, 0.6], "b": [0.7, 0.8]})
+    (note,) = table.to_grid(marks="tests").notes
+    assert note.startswith("No marks of value: its better direction is not known")
+
+
+@pytest.mark.parametrize(
+    ("cells", "means"),
+    [
+        ({"n": 5, "recall": "33.2 ± 0.5", "ndcg": "30 +- 0.25"}, {"recall": (33.2, 0.5), "ndcg": (30.0, 0.25)}),
+        ({"n": 5, "recall": r"33.2 $\pm$ 0.5"}, {"recall": (33.2, 0.5)}),
+        ({"n": 5, "recall_mean": 33.2, "recall_std": 0.5}, {"recall": (33.2, 0.5)}),
+        ({"n": 5, "recall": 33.2, "recall_std": 0.5}, {"recall": (33.2, 0.5)}),
+    ],
+)
+def test_printed_means_under_the_names_of_their_metrics(cells: Any, means: Any) -> None:
+    (run,) = stats.read_runs([{"method": "a", **cells}])
+    assert {key: (score.value, score.std) for key, score in run.scores.items()} == means
+    assert {score.runs for score in run.scores.values()} == {5}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"recall": "33.2%", "time": 5}], "recall: '33.2%' is not a number"),
+        ([{"recall": "33.2 (0.5)", "time": 5}], r"recall: '33.2 \(0.5\)' is not a number"),
+        ([{"recall": "33.2 ± 0.5", "n": 5}, {"recall": "failed", "n": 5}], "recall: 'failed' is not a number"),
+        ([{"recall": "33.2 ± 0.5", "time": 5}], r"has printed means \(recall\). Add a column n"),
+        ([{"recall_mean": 33.2, "recall_std": 0.5}], r"has printed means \(recall_mean\). Add a column n"),
+        ([{"mean": 33.2, "std": 0.5, "n": 5, "ndcg": 30.0}], "has columns of printed means, and also ndcg"),
+        ([{"mean": 33.2, "std": math.inf, "n": 5}], "a mean of 5 runs with standard deviation inf"),
+        ([{"mean": 33.2, "std": 0.5, "n": 1e30}], "a mean of 1e\\+30 runs"),
+        ([{"recall": 1.0, "seed": 0}, {"recall": 1.0, "seed": 1, "method": " "}], "record 2: has no method"),
+    ],
+)
+def test_a_table_that_would_lose_something_is_refused(rows: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        stats.read_runs([{"method": "a", **row} for row in rows])
+
+
+def test_rows_with_seeds_are_runs_also_where_a_metric_is_a_standard_deviation() -> None:
+    (run,) = stats.read_runs([{"method": "a", "seed": 0, "fold_mean": 0.5, "fold_std": 0.1}])
+    assert list(run.scores) == ["fold_mean", "fold_std"]
+    (run,) = stats.read_runs([{"method": "a", "nca_mean": 0.5, "nca_std": 0.1}])
+    assert list(run.scores) == ["nca_mean", "nca_std"]
+
+
+def test_two_printed_means_of_a_method_and_one_without_a_spread() -> None:
+    printed = [{"method": m, "mean": x, "std": 0.5, "n": 5} for m, x in (("a", 33.2), ("a", 31.2), ("b", 30.0))]
+    for read in (stats.aggregate, partial(stats.compare, metric="recall")):
+        with pytest.raises(InputError, match=r"a has a printed mean of .* and other scores"):
+            read(printed)
+    printed[1] = {"method": "c", "mean": 31.2, "n": 5}
+    assert stats.aggregate(printed)["value", "c"].mean == 31.2
+    with pytest.raises(InputError, match="the standard deviation of recall is missing for c"):
+        stats.compare(printed, metric="recall")
+
+
+def test_equal_items_are_said_to_be_equal() -> None:
+    one = ranking.evaluate(np.linspace(0, 1, 40), np.linspace(1, 0, 40)[:, None])
+    said = stats.compare({"a": one, "b": one}, metric="mrr", over="items").conclusion
+    assert said.startswith("a and b have the same mean mrr over 40 queries (p = 1")
 
 
 def test_s4_many_methods_without_a_difference_are_one_group():

@@ -47,6 +47,18 @@ def test_each_check_finds_what_it_is_for() -> None:
     assert found(**few) == ["few-time-steps"]
 
 
+@pytest.mark.parametrize(("offset", "scale"), [(4.2e6, 0.005), (101325, 0.05), (280, 2e-4)])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_small_errors_about_a_large_offset_are_no_leak(offset: float, scale: float, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    y = offset + rng.normal(0, scale, (200, 3, 5))
+    forecast = (y + rng.normal(0, scale, y.shape)).astype(dtype)
+    assert "leaked-target" not in [each.check for each in forecasting.evaluate(y, forecast).findings]
+    wide = rng.normal(50, 10, y.shape)
+    leaked = np.where(np.arange(5) < 1, wide, wide + rng.normal(size=y.shape)).astype(dtype)
+    assert "leaked-target" in [each.check for each in forecasting.evaluate(wide, leaked).findings]
+
+
 @pytest.mark.parametrize("value", [0.0, -9999.0, 9999.0])
 def test_values_that_are_no_observations(value: float) -> None:
     """Whatever the value is: forecasts never approach it."""

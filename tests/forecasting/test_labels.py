@@ -244,3 +244,45 @@ def test_channels_are_not_pooled() -> None:
     assert found.gate("mae[channel=no2] < 2")
     with pytest.raises(InputError, match="no channels"):
         forecasting.evaluate(y[:, :, :0], f[:, :, :0], axes=axes)
+
+
+# ---- levels, and labels on one side only
+
+
+def test_levels_are_matched_by_their_coordinate() -> None:
+    truth = grid(RNG.normal(size=(40, 3)), time=TIMES[:40], node=["a", "b", "c"])
+    drawn = np.sort(RNG.normal(size=(40, 3, 3)), axis=-1)
+    right = grid(drawn, time=TIMES[:40], node=["a", "b", "c"], quantile=[0.1, 0.5, 0.9])
+    options = {"levels": (0.1, 0.5, 0.9), "metrics": ["pinball"]}
+    plain = forecasting.evaluate(truth.values, quantiles=drawn, axes=("time", "node"), **options)
+    for given in (right, right.taken("quantile", [2, 0, 1])):
+        found = forecasting.evaluate(truth, quantiles=given, **options)
+        assert found["pinball"].value == plain["pinball"].value
+    with pytest.raises(InputError, match=r"quantiles, quantile: does not have the label 0\.05"):
+        forecasting.evaluate(truth, quantiles=right, levels=(0.05, 0.5, 0.95))
+
+
+def test_labels_on_one_side_only_are_refused() -> None:
+    truth = grid(RNG.normal(size=(40, 3)), time=TIMES[:40], lat=LAT)
+    bare = Grid(truth.values + 1, **truth.coords)
+    del bare.coords["lat"]
+    roles = {"time": "time", "node": "lat"}
+    with pytest.raises(InputError, match="y_pred: has no labels along lat, y_true has them"):
+        forecasting.evaluate(truth, bare, axes=roles)
+    with pytest.raises(InputError, match="y_pred: has labels along lat, y_true has none"):
+        forecasting.evaluate(bare, truth, axes=roles)
+    assert forecasting.evaluate(truth, truth.values + 1, axes=roles)["mae"].value == pytest.approx(1)
+
+
+def test_messages_name_the_argument_that_was_given() -> None:
+    truth, forecast = weather()
+    members = Grid(np.stack([forecast.values] * 2, axis=-1), **forecast.coords, member=[0, 1])
+    twice = members.taken("init", [0, 0, *range(2, 50)])
+    for given, words in (
+        ({"samples": twice}, "samples, init: has a label twice"),
+        ({"samples": members.with_labels(init=TIMES[:50] + 9)}, "samples: no issue time plus lead time"),
+        ({"samples": forecast}, "samples: .* one of members is needed"),
+        ({"y_pred": forecast, "weights": Grid(np.ones(2), lat=LAT[:2])}, "weights, lat: does not have the label"),
+    ):
+        with pytest.raises(InputError, match=words):
+            forecasting.evaluate(truth, **given, axes=ROLES)

@@ -153,7 +153,11 @@ def test_a_distribution_is_refused_with_the_lines_to_write() -> None:
 def test_quantiles_without_a_median_have_no_point() -> None:
     quantiles = np.stack([MEAN - 1, MEAN + 1], axis=-1)
     found = forecasting.evaluate(Y, quantiles=quantiles, levels=(0.1, 0.9), metrics="all")
-    assert {"pinball", "pinball_10", "coverage_80", "interval_score_80", "wql", "crps"} <= set(found)
+    assert {"pinball", "pinball_10", "coverage_80", "interval_score_80", "wql"} <= set(found)
+    assert "2 levels are too few for a CRPS" in found.skipped["crps"]
+    for levels in ((0.1, 0.9), np.arange(11, 20) / 20):
+        with pytest.raises(InputError, match=r"levels are too few for a CRPS: pinball and wql are of these levels"):
+            forecasting.crps(Y, quantiles=np.stack([MEAN] * len(levels), axis=-1), levels=levels)
     assert {"mae", "rmse", "r2"}.isdisjoint(found)
     with pytest.raises(OptionError, match="mae needs errors"):
         forecasting.evaluate(Y, quantiles=quantiles, levels=(0.1, 0.9), metrics=["mae"])

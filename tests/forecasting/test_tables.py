@@ -177,22 +177,98 @@ def without(row: int) -> dict[str, Any]:
     return {name: np.delete(values, row) for name, values in TABLE.items()}
 
 
-def test_rows_may_be_missing_if_horizons_are_given() -> None:
+def test_rows_may_be_missing() -> None:
     middle = int(np.flatnonzero((TABLE["ds"] - TABLE["cutoff"]).astype(int) == 1)[0])
     table = without(middle)
-    with pytest.raises(InputError, match="rows are missing") as caught:
-        forecasting.evaluate_table(table, model="Naive")
-    assert 'horizon="…"' in str(caught.value.fix)
-    table["h"] = (table["ds"] - table["cutoff"]).astype(int)
-    found = forecasting.evaluate_table(table, model="Naive", horizon="h")
+    table["h"] = (table["ds"] - table["cutoff"]).astype(int).astype(str)
     error = np.abs(table["Naive"] - table["y"])
-    assert found["mae"].value == pytest.approx(error.mean(), rel=1e-14)
+    for horizon in ("h", None):
+        found = forecasting.evaluate_table(table, model="Naive", horizon=horizon)
+        assert found["mae"].value == pytest.approx(error.mean(), rel=1e-14)
+        assert found.by("horizon")["n"].tolist() == [79, 80, 80]
+
+
+def issued(ahead: list[Any], cutoffs: list[Any]) -> dict[str, Any]:
+    """A forecast per cutoff and time ahead of it, whose error is the number of the time."""
+    pairs = [(cutoff, time) for cutoff, times in zip(cutoffs, ahead, strict=True) for time in times]
+    number = np.concatenate([np.arange(1, len(times) + 1) for times in ahead])
+    zeros = np.zeros(len(pairs))
+    return {
+        "unique_id": ["a"] * len(pairs),
+        "cutoff": np.array([cutoff for cutoff, _ in pairs], "M8[ns]"),
+        "ds": np.array([time for _, time in pairs], "M8[ns]"),
+        "y": zeros,
+        "A": zeros + number,
+    }
+
+
+def of_horizons(table: Any, **options: Any) -> dict[int, float]:
+    grid = forecasting.evaluate_table(table, model="A", **options).by("horizon")
+    return dict(zip(grid["horizon"].tolist(), grid["mae"].tolist(), strict=True))
+
+
+CALENDARS = {
+    "hours": pd.date_range("2026-03-28", periods=72, freq="h"),
+    "weeks": pd.date_range("2026-01-01", periods=72, freq="W"),
+    "working days": pd.date_range("2026-01-01", periods=72, freq="B"),
+    "months": pd.date_range("2024-01-01", periods=72, freq="MS"),
+    "ends of months": pd.date_range("2024-01-01", periods=72, freq="ME"),
+    "quarters": pd.date_range("2024-01-01", periods=72, freq="QS"),
+    "years": pd.date_range("2000-01-01", periods=72, freq="YS"),
+    "local days": pd.date_range("2026-03-01", periods=72, tz="Pacific/Auckland").tz_convert(None),
+}
+
+
+@pytest.mark.parametrize("calendar", CALENDARS)
+def test_horizons_are_counted_in_steps_from_the_cutoff(calendar: str) -> None:
+    times = CALENDARS[calendar].to_numpy()
+    table = issued([times[first + 1 : first + 7] for first in range(0, 60, 6)], list(times[:60:6]))
+    assert of_horizons(table) == {ahead: ahead for ahead in range(1, 7)}
+    for kept in ([1, 2, 4, 5, 6], [4, 5, 6]):
+        rows = np.isin(table["A"], kept)
+        assert of_horizons({name: np.asarray(each)[rows] for name, each in table.items()}) == {h: h for h in kept}
+
+
+def test_horizons_that_cannot_be_counted_are_refused() -> None:
+    start = np.datetime64("2026-01-01T00")
+    uneven = issued([[start + 1, start + 2], [start + 7, start + 9]], [start, start + 5])
+    uneven["ds"][0] += np.timedelta64(7, "m")
+    for table in (uneven, uneven | {"cutoff": np.array([0, 0, 1, 1])}):
+        with pytest.raises(InputError, match="not whole steps after their cutoffs") as caught:
+            forecasting.evaluate_table(table, model="A")
+        assert 'horizon="…"' in str(caught.value.fix)
+        assert of_horizons(table | {"h": [1, 2, 1, 2]}, horizon="h") == {1: 1, 2: 2}
+    with pytest.raises(InputError, match="more than one row has unique_id a, cutoff 0, h 1"):
+        of_horizons(table | {"h": [1, 1, 1, 2]}, horizon="h")
+
+
+def test_text_whose_order_is_unknown_is_refused() -> None:
+    texts = {name: pd.Series(TABLE[name]).dt.strftime("%d/%m/%Y").to_numpy() for name in ("ds", "cutoff")}
+    hours = (TABLE["ds"] - TABLE["cutoff"]).astype(int)
+    for options in ({}, {"horizon": "h"}):
+        with pytest.raises(InputError, match="whose order is unknown"):
+            forecasting.evaluate_table(TABLE | texts | {"h": hours}, model="Naive", **options)
+
+
+def test_histories_are_checked_like_tables() -> None:
+    days = np.arange("2025-12-01", "2026-01-31", dtype="M8[D]")
+    past = {"unique_id": np.repeat(["b", "a"], 61), "ds": np.tile(days, 2), "y": RNG.normal(size=122)}
+    mase = {"model": "Naive", "metrics": ["mase"]}
+    assert forecasting.evaluate_table(TABLE, history=past, **mase)["mase"].defined
+    for change, words in (
+        ({name: np.append(each, each[:1]) for name, each in past.items()}, "history: more than one row has"),
+        (past | {"ds": pd.Series(past["ds"]).dt.strftime("%d/%m/%Y")}, "history: times such as '01/12/2025'"),
+        (past | {"ds": past["ds"] + 1}, "history: has 2026-01-31 of 'b', which is after its first cutoff"),
+    ):
+        with pytest.raises(InputError, match=words):
+            forecasting.evaluate_table(TABLE, history=change, **mase)
 
 
 @pytest.mark.parametrize(
     ("table", "options", "error", "words"),
     [
-        (TABLE, {}, InputError, "It could be Naive, Theta"),
+        (TABLE, {}, InputError, r"It could be Naive, Theta\."),
+        (TABLE, {"model": "Theta", "coverage": 0.9}, OptionError, "coverage has 0.9; the quantiles bound 0.8"),
         (TABLE, {"model": "ETS"}, InputError, "no column 'ETS'; it has"),
         (TABLE, {"model": "Naive", "pred": "Theta"}, OptionError, "model= names the columns"),
         (TABLE, {"model": "Naive", "id": "sensor"}, InputError, "no column 'sensor'"),

@@ -15,7 +15,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.evaluation import Evaluation
 
 SHAPE = (37, 3, 5)
-LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+LEVELS = (0.05, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.95)
 # Sums are exact to the last digit or two; logarithms, exponentials and the like to 1e-13.
 EXACT, CLOSE = 4e-16, 1e-13
 OF_SUMS = {"mae", "mse", "bias", "mape", "wape", "smape"}

@@ -383,3 +383,9 @@ def test_without_a_classifier_nothing_is_generated_for_it():
     assert subject.asked == []
     found = generation.evaluate(sides, metrics="grade_conditioning")
     assert found.skipped == {"grade_conditioning": "no classifier given"}
+
+
+def test_answers_are_read_as_files_have_them() -> None:
+    """`np.loadtxt` and columns of text have words."""
+    answers = np.array(["True", "0"] * 6)
+    assert generation.evaluate(None, generation.Samples(np.eye(12), valid=answers))["validity_rate"] == 0.5

@@ -15,7 +15,7 @@ from tests.generation.flat import evaluated
 from graphgauge import generation, load
 from graphgauge.core.result import Reference, Result
 from graphgauge.generation.graphs import Graphs, rows_of
-from graphgauge.generation.levels import band, near_copies, share_draws
+from graphgauge.generation.levels import band, near_copies, rewire, share_draws
 from graphgauge.generation.two_sample import prdc
 
 Bits = NDArray[np.bool_]
@@ -440,6 +440,31 @@ def test_near_copies_keep_labels() -> None:
     assert found["nearer_to_training"].value > 0.9
     assert "near-copies" in [finding.check for finding in found.findings]
     np.testing.assert_array_equal(np.sort(moved.edge_labels), np.sort(train.edge_labels))
+
+
+def test_rewired_graphs_are_no_near_copies() -> None:
+    """They have the degrees of training graphs, and other edges."""
+    graphs = [nx.gnp_random_graph(20, 0.2, seed=seed) for seed in range(120)]
+    made = [nx.Graph(graph) for graph in graphs[:60]]
+    for graph in made:
+        nx.double_edge_swap(graph, 20 * graph.number_of_edges(), 100_000, seed=1)
+    found = evaluated(
+        real=graphs[60:], train=graphs[:60], generated=made, metrics=["novelty", "nearer_to_training"], draws=199
+    )
+    assert found["nearer_to_training"].value > 0.8
+    assert "near-copies" not in [finding.check for finding in found.findings]
+
+
+def test_rewiring_keeps_degrees_and_labels() -> None:
+    graphs = [nx.gnp_random_graph(12, 0.3, seed=seed) for seed in range(9)]
+    given = Graphs.from_objects([*graphs, nx.empty_graph(3), nx.complete_graph(4)])
+    made = rewire(given, np.random.default_rng(0))
+    assert made.offsets.tolist() == given.offsets.tolist()
+    for ends in (given.through, made.through):
+        assert (ends[:, 0] < ends[:, 1]).all()
+        assert len(np.unique(ends, axis=0)) == len(ends)
+    np.testing.assert_array_equal(*(np.bincount(each.through.ravel(), minlength=115) for each in (given, made)))
+    assert np.mean(given.edges == made.edges) < 0.7
 
 
 @pytest.mark.parametrize("nodes", [10, 12])

@@ -390,6 +390,25 @@ def test_generated_samples_that_are_the_real_ones(kind: str) -> None:
     assert not any(each.severity == "error" for each in evaluate(real, fresh, train=train, **QUICK).findings)
 
 
+@pytest.mark.parametrize("learned", [None, 200])
+def test_a_split_of_a_finite_space_is_no_copy(learned: int | None) -> None:
+    """Real samples without repeats, as of QM9: a generator that draws from the space makes some of them."""
+    alarms = {0.0: 0, 1.0: 0}
+    for run in range(20):
+        rng = np.random.default_rng([9, run])
+        space = (rng.permutation(512)[:, None] >> np.arange(9) & 1).astype(bool)
+        for share in alarms:
+            made = space[rng.integers(0, 512, 200)]
+            copies = rng.random(200) < share
+            made[copies] = space[rng.integers(0, 100, copies.sum())]
+            train = None if learned is None else space[100 : 100 + learned]
+            found = evaluate(
+                space[:100], made, train=train, draws=19, metrics=["total_valid", "novelty"][: 1 + bool(learned)]
+            )
+            alarms[share] += any(each.check.startswith("copied") for each in found.findings)
+    assert alarms == {0.0: 0, 1.0: 20}
+
+
 def test_few_different_samples_occur_on_both_sides_of_any_generator() -> None:
     rng = np.random.default_rng(6)
     few = [rng.random((40, 2)) < 0.5 for _ in range(2)]

@@ -25,7 +25,7 @@ def test_a_useless_generator_is_told_in_what_it_differs_and_how_much() -> None:
     found = evaluate(graphs(60, 0.2, 1), graphs(60, 0.6, 2), draws=199)
     said = last(found)
     assert said.startswith("Generated samples differ from real ones in degrees (")
-    assert "times as far as 95 % of real sets are from each other, p = 0.02)" in said
+    assert "times as far as 95 % of real sets are from each other, corrected p = 0.02)" in said
     assert all(name in said for name in ("clustering", "orbits", "spectra"))
     assert "no difference" not in said
 
@@ -94,3 +94,10 @@ def test_a_study_does_not_call_a_copied_test_set_better(tmp_path: Any) -> None:
     assert set(comparison.invalid) == {"copy"}
     assert comparison.best == "honest"
     assert not any(pair.significant for pair in comparison)
+
+
+@pytest.mark.parametrize(("draws", "enough"), [(59, False), (79, True)])
+def test_too_few_draws_to_find_a_difference_are_said(draws: int, enough: bool) -> None:
+    """Four tests: the smallest corrected p-value is 4/(draws + 1)."""
+    said = last(evaluate(graphs(40, 0.2, 1), graphs(40, 0.6 if not enough else 0.2, 2), draws=draws))
+    assert ("take draws of at least 79" in said) != enough

@@ -17,7 +17,7 @@ from graphgauge.forecasting.metrics import Percent
 
 LARGEST = 16
 NODES = 3
-LEVELS = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)
+LEVELS = (0.025, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.975)
 MEMBERS = 39
 # A history whose first node is constant.
 NAIVE = np.array([[2.0, 1, 5], [2, 3, 4], [2, 2, 9], [2, 8, 1]])

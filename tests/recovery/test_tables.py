@@ -100,3 +100,31 @@ def test_sources_of_a_gene_network(folder):
             evaluate(TRUTH, SCORED, nodes=NODES, sources=wrong)
     with pytest.raises(InputError, match="sources: edges between unknown nodes: 'E'"):
         evaluate(TRUTH, SCORED, nodes=NODES, sources=["E"])
+
+
+GENES = {"true_source": "Gene1", "true_target": "Gene2", "source": "TF", "target": "target", "weight": "importance"}
+
+
+def test_truth_and_scores_may_name_their_columns_otherwise(folder):
+    (folder / "net.csv").write_text(table(("Gene1", "Gene2"), TRUTH))
+    (folder / "grn.csv").write_text(table(("TF", "target", "importance")))
+    files = {"true": folder / "net.csv", "pred": folder / "grn.csv", "nodes": NODES}
+    written = ",".join(f"{role}={name}" for role, name in GENES.items())
+    for columns in (GENES, written, written.split(",")):
+        np.testing.assert_equal(evaluate_files(**files, columns=columns).to_flat(), expected())
+    truth, scores = (pandas.read_csv(folder / name) for name in ("net.csv", "grn.csv"))
+    sides = {"source": "Gene1", "target": "Gene2"}, {"source": "TF", "target": "target", "weight": "importance"}
+    np.testing.assert_equal(evaluate(truth, scores, nodes=NODES, columns=sides).to_flat(), expected())
+    with pytest.raises(InputError, match=r"true: .*columns=\{\"true_source\": …"):
+        evaluate_files(**files, columns=sides[1])
+
+
+def test_a_truth_has_no_weights_and_scores_do(folder):
+    (folder / "net.csv").write_text(table(("TF", "target"), TRUTH))
+    (folder / "grn.csv").write_text(table(("TF", "target", "importance")))
+    files = {"true": folder / "net.csv", "pred": folder / "grn.csv", "nodes": NODES}
+    columns = {"source": "TF", "target": "target"}
+    found = evaluate_files(**files, columns={**columns, "weight": "importance"})
+    np.testing.assert_equal(found.to_flat(), expected())
+    with pytest.raises(InputError, match="no weights, and the column 'importance' is not read"):
+        evaluate_files(**files, columns=columns)

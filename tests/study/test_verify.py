@@ -204,6 +204,17 @@ def test_no_single_field_can_be_changed_or_taken_away(finished, again):
     assert not list(differences(Tree(finished / "results"), again))
 
 
+def test_a_file_without_its_root_is_named(finished, again):
+    for name in again.files:
+        if name.endswith(".json") and "root" in json.loads((finished / "results" / name).read_text()):
+            path = finished / "results" / name
+            honest = path.read_bytes()
+            path.write_text(json.dumps({key: part for key, part in json.loads(honest).items() if key != "root"}))
+            (found,) = differences(Tree(finished / "results"), again)
+            assert (found.file, found.field) == (name, "root")
+            path.write_bytes(honest)
+
+
 def gone(name: str) -> Callable[[Path], str]:
     def remove(folder: Path) -> str:
         path = folder / "results" / name

@@ -83,7 +83,9 @@ def _facts(entry: Metric) -> str:
 
 
 def _line(function: object) -> str:
-    return (function.__doc__ or "").partition("\n")[0]
+    while isinstance(function, partial):  # whose own docstring is about partial
+        function = function.func
+    return (function.__doc__ or "").partition("\n")[0] or "stated with each value"
 
 
 _SUBJECT = click.Argument(["subject"], metavar="[FAMILY|KEY]", required=False, shell_complete=keys())

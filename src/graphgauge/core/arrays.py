@@ -19,6 +19,7 @@ __all__ = [
     "as_labels",
     "as_numeric",
     "is_cuda",
+    "is_frame",
     "is_tensor",
     "on_device",
     "on_host",
@@ -36,6 +37,12 @@ _MOST_CHARACTERS, _MOST_PADDING = 1 << 24, 100
 def is_tensor(value: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
+
+
+def is_frame(value: Any) -> bool:
+    """Whether a value is a frame, of any library: its `columns` are names. An array that names its own is none."""
+    columns = getattr(value, "columns", None)
+    return columns is not None and not callable(columns) and not isinstance(value, np.ndarray) and not is_tensor(value)
 
 
 def is_cuda(value: Any) -> bool:

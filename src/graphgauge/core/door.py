@@ -342,7 +342,10 @@ def _prepared(each: Input | Option, value: Any) -> Any:
     if each.is_list and isinstance(value, int | float) and type(value) not in _alternatives(each.type):
         return (value,)
     if each.is_mapping and value is not None and not isinstance(value, Mapping):
-        return _pairs(each.name, [value] if isinstance(value, str) else value)
+        listed = [value] if isinstance(value, str) else value
+        if isinstance(listed, list | tuple):
+            listed = [part for text in listed for part in _parted(str(text))]
+        return _pairs(each.name, listed)
     return list(value) if isinstance(value, tuple | set | frozenset) else value
 
 
@@ -362,6 +365,12 @@ def _path(name: str, value: Any) -> str:
     if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
         raise OptionError(f"{value!r:.60} is no name of a file", where=name).about(name)
     return str(value)
+
+
+def _parted(text: str) -> list[str]:
+    """The parts of NAME=VALUE,NAME=VALUE; other commas belong to a value."""
+    parts = split_list(text)
+    return parts if parts and all("=" in part for part in parts) else [text]
 
 
 def _pairs(name: str, texts: Any) -> dict[str, str]:

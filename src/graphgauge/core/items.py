@@ -23,7 +23,9 @@ class Items:
 
     The value of a metric is the mean of its `values`, or with `weights[key]` the weighted mean: of a ratio of sums the
     values are numerator over denominator, the weights the denominators. NaN is an item without a value. `cluster`
-    groups items that are not independent. Items of `unit` "time step" are in the order of time.
+    groups items that are not independent. Items of `unit` "time step" are in the order of time. `asked` tells by name
+    what each item was asked, whatever was answered (numbers of candidates, sums of truths): items of two
+    evaluations are compared only if it is the same.
 
     Examples
     --------
@@ -39,6 +41,7 @@ class Items:
     values: Mapping[str, Floats]
     weights: Mapping[str, Floats] = field(default_factory=dict)
     cluster: AnyArray | None = None
+    asked: Mapping[str, AnyArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -57,6 +60,7 @@ class Items:
         """Write an .npz archive, which `load` reads."""
         arrays = {f"value.{key}": np.asarray(values) for key, values in self.values.items()}
         arrays |= {f"weight.{key}": np.asarray(weights) for key, weights in self.weights.items()}
+        arrays |= {f"asked.{name}": np.asarray(column) for name, column in self.asked.items()}
         cluster = {} if self.cluster is None else {"cluster": _storable(self.cluster)}
         contents: dict[str, Any] = {"unit": np.array(self.unit), "ids": _storable(self.ids), **arrays, **cluster}
         with atomic_path(path) as temporary, temporary.open("wb") as stream:
@@ -73,7 +77,7 @@ class Items:
             unit, ids = str(arrays["unit"][()]), arrays["ids"]
         except (KeyError, IndexError):
             raise InputError("not a file of items: it has no unit or no ids", where=where) from None
-        parts: dict[str, dict[str, Floats]] = {"value": {}, "weight": {}}
+        parts: dict[str, dict[str, AnyArray]] = {"value": {}, "weight": {}, "asked": {}}
         for name, values in arrays.items():
             part, _, key = name.partition(".")
             if (name == "cluster" or part in parts) and (ids.ndim != 1 or values.shape != ids.shape):
@@ -81,8 +85,8 @@ class Items:
             if part in parts:
                 if values.dtype.kind not in "fiub":
                     raise InputError(f"{name} has {values.dtype}, not numbers", where=where)
-                parts[part][key] = values.astype(np.float64)
-        return cls(unit, ids, parts["value"], parts["weight"], arrays.get("cluster"))
+                parts[part][key] = values if part == "asked" else values.astype(np.float64)
+        return cls(unit, ids, parts["value"], parts["weight"], arrays.get("cluster"), parts["asked"])
 
 
 def _storable(values: Any) -> AnyArray:

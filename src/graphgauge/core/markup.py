@@ -51,6 +51,8 @@ _LATEX = {
 }
 # Latin letters that LaTeX's usual encodings do not have.
 _NOT_IN_T1 = "ĦħĸĿŀŉŦŧ"
+# A hyphen before a number, and not within a word or a date.
+_MINUS = re.compile(r"(?<![\w.)-])-(?=\.?\d)")
 _SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -83,7 +85,7 @@ def html_text(text: str) -> str:
 
 def latex_text(text: str) -> str:
     """Text that LaTeX sets with its usual fonts; a character that it cannot set becomes a question mark."""
-    return "".join(map(_latex_character, _one_line(text)))
+    return "".join(map(_latex_character, _MINUS.sub("−", _one_line(text))))
 
 
 @cache

@@ -153,6 +153,8 @@ class Metric:
         for name, text in match.groupdict().items():
             try:
                 params[name] = type(self.params[name])(text)
+            except OptionError as error:
+                raise OptionError(f"{key!r}: {error.what}", fix=error.fix) from None
             except ValueError:
                 raise OptionError(f"{key!r}: {name} must be a number, not {text!r}") from None
         return params
@@ -220,7 +222,7 @@ class Metric:
             interval=interval,
             no_interval=no_interval,
             references=tuple(levels),
-            conventions={**self.conventions, **conventions, **own},
+            conventions={**self.conventions, **conventions, **own, **facts.get("conventions", {})},
             reason=estimate.reason if math.isnan(value) else None,
             warnings=estimate.warnings,
             oracle=estimate.oracle,

@@ -205,9 +205,8 @@ def select(
     for entry, params, is_open, by in _asked(family, metrics_asked):
         if at_hand.isdisjoint(entry.needs):
             if by == "name":
-                raise OptionError(
-                    f"{entry.key} needs {' or '.join(entry.needs)}", fix=f"There is {', '.join(at_hand)}."
-                )
+                fix = f"The input has {' and '.join(at_hand)}."
+                raise OptionError(f"{entry.key} needs {' or '.join(entry.needs)}", fix=fix)
             continue
         open_params = [name for name in params if is_open and name in swept]
         for values in itertools.product(*(swept[name] for name in open_params)):

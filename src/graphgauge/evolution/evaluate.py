@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core import registry
+from graphgauge.core.arrays import is_frame
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.types import AnyArray
@@ -130,7 +131,7 @@ def _opened_log(log: Any, embeddings: Any, ids: Any, directed: bool) -> Any:
     """A `Log`, whose cycles are read one by one, or the cycles of whatever else is given."""
     if isinstance(log, str | os.PathLike):
         log = Log(log)
-    if isinstance(log, Mapping) or hasattr(log, "columns"):
+    if isinstance(log, Mapping) or is_frame(log):
         columns = log if isinstance(log, Mapping) else log.columns
         if embeddings is None:
             raise OptionError("a table of events has no embeddings", fix="Pass embeddings=.")

@@ -95,8 +95,8 @@ def collect(
     seed
         Seed of random orders and masks.
     table, path
-        Answers that are not asked for again: a table, or a .jsonl file to which every finished event is appended.
-        Explainers and levels can be added to both.
+        Answers that are not asked for again, except one: a table, or a .jsonl file to which every finished event is
+        appended. Explainers and levels can be added to both.
     progress
         Called after every event with the name of the stage, the number of finished events and the total.
 
@@ -108,7 +108,7 @@ def collect(
     Raises
     ------
     InputError
-        If the model's answers have another shape, or are NaN and `nan` is `raise`.
+        If the model's answers have another shape, differ from those that are there, or are NaN and `nan` is `raise`.
     OptionError
         If it is not known whether the model returns logits or probabilities.
 
@@ -154,6 +154,9 @@ def collect(
     events, left_out = _without_nan(grouped(explanations), nan)
     journal = Journal(path, settings, table)
     asking = _Asking(asked, settings, size, nan, journal.held.values())
+    known = next((each for each in events if each.id in journal.held and len(journal.held[each.id].masks)), None)
+    if known is not None and wanted.kinds:
+        asking.recognise(journal.joined(known))
     for done, event in enumerate(events, 1):
         joined = journal.joined(event)
         masks = needed_masks(event.subgraph, joined.explanations, settings, event.id, joined.row_of)
@@ -214,16 +217,28 @@ class _Asking:
             return None
         return event.answered(masks, outputs, apart)
 
+    def recognise(self, event: Event) -> None:
+        """Ask again about one of the answers that an event has; another model than before would answer otherwise."""
+        apart = self._apart(event, event.masks, event.outputs, len(event.masks) // 2)
+        if apart > INVARIANT >= event.apart:
+            what = f"another model answered before: its probabilities for one mask differ by {apart:.2g}"
+            fix = "Ask the same model, or collect into another file."
+            raise InputError(what, where=f"event {event.id!r:.80}, model {self._method}", fix=fix)
+
     def _watched(self, event: Event, masks: Mask) -> tuple[Floats, float]:
         """The answers, and how far one of the first batch is from that of a second time, alone."""
         step = 1 if self._alone else max(self._batch_edges // max(event.subgraph.edges, 1), 1)
         parts = [self._predicted(event, masks[at : at + step]) for at in range(0, len(masks), step)]
-        outputs, checked = np.concatenate(parts), min(step, len(masks)) // 2
-        pair = np.stack([outputs[checked], self._predicted(event, masks[checked : checked + 1])[0]])
+        outputs = np.concatenate(parts)
+        return outputs, self._apart(event, masks, outputs, min(step, len(masks)) // 2)
+
+    def _apart(self, event: Event, masks: Mask, outputs: Floats, row: int) -> float:
+        """How far the answer to a mask is from that of a second time, alone."""
+        pair = np.stack([outputs[row], self._predicted(event, masks[row : row + 1])[0]])
         if np.isnan(pair).any():
-            return outputs, 0.0  # the event is left out
+            return 0.0  # the event is left out
         first, second = probabilities(pair, self._settings.model_output)
-        return outputs, float(np.abs(first - second).max())
+        return float(np.abs(first - second).max())
 
     def _predicted(self, event: Event, masks: Mask) -> Floats:
         context = event.context

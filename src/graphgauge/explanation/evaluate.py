@@ -29,8 +29,8 @@ from graphgauge.explanation.ask import collect
 from graphgauge.explanation.conventions import TOLD, conventions_of, refuse_joined, under
 from graphgauge.explanation.declared import COMPARED, estimated, refuse_foreign, wanted_by
 from graphgauge.explanation.figure import curves
-from graphgauge.explanation.inputs import Explanation
-from graphgauge.explanation.masks import LEVELS, RANDOM, Settings, numbers_of, shares_of
+from graphgauge.explanation.inputs import RANDOM, Explanation
+from graphgauge.explanation.masks import LEVELS, Settings, numbers_of, shares_of
 from graphgauge.explanation.sample import Rules, Sample, sample_of, samples_by_need
 from graphgauge.explanation.table import AnswerTable, chosen_of
 from graphgauge.io.code import own_code

@@ -125,7 +125,8 @@ def joined(earlier: Event, later: Event) -> Event:
     """All that is known of one event; where both have an explanation or an answer, they agree."""
     fix = "Collect into another file: a table has one model, and one question per event."
     with located(f"event {earlier.id!r:.80}"):
-        context = _shared([earlier.context, later.context], earlier.id)
+        # The later one has what no file stores, such as the model's own subgraph.
+        context = _shared([later.context, earlier.context], earlier.id)
         said = {each.key: each for each in earlier.explanations}
         for each in later.explanations:
             if each.key in said and not np.array_equal(said[each.key].importance, each.importance):
@@ -386,7 +387,8 @@ def line_of(text: bytes) -> Line:
         return msgspec.json.decode(text, type=Line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         what = "is nested too deeply" if isinstance(error, RecursionError) else f"is not valid: {error}"
-        raise InputError(what, fix="Write it again with write_explanations or collect.") from error
+        fix = "JSON has no NaN: write null." if b"NaN" in text else "Write it again with write_explanations or collect."
+        raise InputError(what, fix=fix) from error
 
 
 def event_of(line: Line, settings: Settings | None) -> Event:

@@ -9,5 +9,5 @@ FAMILY = Family(
     line=BUILT_IN["explanation"],
     question="Do explanations show what the model used?",
     package="graphgauge.explanation",
-    headlines=("necessity_auc", "sufficiency_auc", "acc_auc"),
+    headlines=("necessity_auc", "sufficiency_auc", "acc_auc", "truth_auc"),
 )

@@ -15,7 +15,8 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, NoChance
 from graphgauge.core.types import Floats
 from graphgauge.explanation.declared import EMPTY, SCORED, against, explained
-from graphgauge.explanation.masks import RANDOM, Level
+from graphgauge.explanation.inputs import RANDOM
+from graphgauge.explanation.masks import Level
 from graphgauge.explanation.sample import EMPTY as NOTHING
 from graphgauge.explanation.sample import Sample, over_events
 

@@ -14,7 +14,7 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figure import CHANCE, COLOURS, SHAPES
 from graphgauge.core.grid import Grid
 from graphgauge.core.registry import find
-from graphgauge.explanation.masks import RANDOM
+from graphgauge.explanation.inputs import RANDOM
 from graphgauge.explanation.sample import Sample
 
 SIZE = (10.4, 3.8)

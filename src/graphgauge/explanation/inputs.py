@@ -17,6 +17,8 @@ from graphgauge.core.types import AnyArray, Ints, Mask
 # What candidates are: edges; nodes, whose features are masked; columns of the node features; single entries of them.
 EDGES, NODES, FEATURES, ENTRIES = MASKED = ("edges", "nodes", "features", "entries")
 SINGULAR = {EDGES: "edge", NODES: "node", FEATURES: "feature", ENTRIES: "entry"}
+# Orders of the units that nothing decides, as one more explainer.
+RANDOM = "random explainer"
 
 
 @runtime_checkable
@@ -327,6 +329,8 @@ class Explanation:
             raise InputError(f"expected a Context, found {type(self.context).__name__}", where="context")
         if not isinstance(self.explainer, str):
             raise InputError(f"expected a name, found {self.explainer!r:.60}", where="explainer")
+        if not self.explainer.strip() or self.explainer == RANDOM:
+            raise InputError(f"{self.explainer!r} cannot name an explainer", where="explainer", fix="Use another text.")
         importance = as_numeric(self.importance, "importance")
         expected = len(self.context.subgraph)
         if importance.shape != (expected,):

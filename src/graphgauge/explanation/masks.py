@@ -23,8 +23,6 @@ from graphgauge.core.random import Random
 from graphgauge.core.types import Floats, Ints, Mask
 from graphgauge.explanation.inputs import Explanation, Subgraph
 
-# Orders of the units that nothing decides, as one more explainer.
-RANDOM = "random explainer"
 LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 BY, TIES, MODEL_OUTPUT = ("value", "abs"), ("fixed", "average", "position"), ("logit", "probability")
 # Kinds of masks: the levels dropped and kept; the sweep of `acc_auc`, which keeps the top s, drops it, or keeps the top

@@ -18,7 +18,8 @@ from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats, Ints, Mask
 from graphgauge.explanation import fidelity  # noqa: F401, its metrics come first
 from graphgauge.explanation.declared import EMPTY, LAWS, against, explained
-from graphgauge.explanation.masks import RANDOM, Level
+from graphgauge.explanation.inputs import RANDOM
+from graphgauge.explanation.masks import Level
 from graphgauge.explanation.sample import EMPTY as NOTHING
 from graphgauge.explanation.sample import NO_CANDIDATES, Sample, error_over_events
 from graphgauge.explanation.temporal import phases, touching

@@ -307,7 +307,9 @@ def _of_whole(explanation: Any, name: str) -> Any:
 def _explained(explanation: Any, model: PyGModel, target: Any) -> tuple[Any, int]:
     """The target in the model's terms, and the row of its answer."""
     index = _of_whole(explanation, "index") if target is None else target
-    index = index.tolist() if is_tensor(index) or isinstance(index, np.ndarray | np.generic) else index
+    if is_tensor(index) or isinstance(index, np.ndarray | np.generic):
+        numbers = as_numeric(index, "index")
+        index = (np.flatnonzero(numbers) if numbers.ndim and numbers.dtype.kind == "b" else numbers).tolist()
     index = index[0] if isinstance(index, list) and len(index) == 1 else index
     pairs = _of_whole(explanation, "edge_label_index") if model.task == "edge" else None
     pairs = None if pairs is None else whole_numbers(pairs, "edge_label_index").reshape(2, -1)
@@ -320,6 +322,8 @@ def _explained(explanation: Any, model: PyGModel, target: Any) -> tuple[Any, int
     count = model.targets if pairs is None else pairs.shape[1]
     if isinstance(index, list) or (index is None and count != 1):
         what = f"{count if index is None else len(index)} {model.task}s were explained at once"
+        if index is None and model.task == "graph":
+            what = f"which of {count} graphs was explained is not known"
         fix = "Choose one with target=; call from_pyg for each of several."
         raise InputError(what, where="target", fix=fix)
     place = checked_number(0 if index is None else index, count, model.task)
@@ -353,7 +357,8 @@ def _require_same_answer(prediction: AnyArray, model: PyGModel, target: Any, pla
         raise InputError(
             f"{model.module_name} answers {_shown(answer)} on the whole graph, but {_shown(explained)} was explained",
             where="prediction",
-            fix="Pass the module that was explained, and data with its other inputs under their argument names.",
+            fix="Pass the module that was explained, and data with its other inputs under their argument names. "
+            "Dropout has to stop in evaluation mode.",
         )
 
 

@@ -99,7 +99,7 @@ class Graph:
         """How many edges, nodes, features or entries each type has."""
         if masked in (EDGES, NODES):
             return self.edges if masked == EDGES else self.nodes
-        return {kind: each.size for kind, each in self.numbers(masked).items()}
+        return {kind: columns * (1 if masked == FEATURES else rows) for kind, (rows, columns) in self.shapes.items()}
 
     @property
     def size(self) -> int:

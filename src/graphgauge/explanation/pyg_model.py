@@ -14,7 +14,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.extras import need
 from graphgauge.core.options import whole_number
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.explanation.inputs import EDGES, Subgraph
+from graphgauge.explanation.inputs import EDGES, NODES, SINGULAR, Subgraph
 from graphgauge.explanation.pyg_graph import BOTH_WAYS, Graph, Layers, Part, batch_of, feature_masks, like, target_types
 from graphgauge.io.code import own_code
 
@@ -176,8 +176,14 @@ class PyGModel:
         -------
         numpy.ndarray
             (B, classes): the module's output for the target.
+
+        Raises
+        ------
+        InputError
+            If its candidates are not those of the data, as with edges in another order.
         """
         target = self.checked_target(target)
+        self._require_own(subgraph, target)
         part = self.part(target)
         if subgraph.masked == EDGES and not np.isin(subgraph.ids, part.edges).all():
             part = self.everything
@@ -186,6 +192,26 @@ class PyGModel:
         step = 1 if alone else max(1, _TOGETHER // max(part.graph.size, 1))
         answers = [self._masked(part, subgraph, target, masks[k : k + step]) for k in range(0, len(masks), step)]
         return np.concatenate(answers)
+
+    def _require_own(self, subgraph: Subgraph, target: Any) -> None:
+        """Refuse candidates that the data do not have at their ids, or not in the target's graph."""
+        graph, ids, masked = self.graph, subgraph.ids, subgraph.masked
+        known = (ids >= 0) & (ids < sum(graph.sizes(masked).values()))
+        if self.task == "graph":
+            known &= np.isin(ids, self.part(target).places(masked, graph))
+        if masked in (EDGES, NODES) and known.all():
+            places = np.stack(subgraph.ends if masked == EDGES else [subgraph.candidates])
+            numbers = np.stack([row[ids] for row in graph.ends] if masked == EDGES else [ids])
+            nodes, rows = np.unique(numbers, return_inverse=True)
+            # A Subgraph of one's own may number the nodes through the types, too.
+            names = nodes if subgraph.nodes.dtype.kind in "iu" else graph.names(nodes).astype(np.str_)
+            known = (subgraph.nodes[places] == names[rows.reshape(numbers.shape)]).all(axis=0)
+        if not known.all():
+            what = f"{SINGULAR[masked]} {ids[~known][0]} is not in the model's data, or is another one there"
+            fix = (
+                "Pass PyGModel the data that were explained, in their order. Nodes of a Subgraph are numbered as there."
+            )
+            raise InputError(what, where=f"explanation of {self.task} {target}", fix=fix)
 
     def _masked(self, part: Part, subgraph: Subgraph, target: Any, masks: Mask) -> AnyArray:
         """The answers to some masks on a part: (masks, classes)."""

@@ -22,9 +22,9 @@ from graphgauge.core.metric import Bounds, Estimate
 from graphgauge.core.options import number
 from graphgauge.core.types import Floats, Ints
 from graphgauge.explanation.events import Event, probabilities
+from graphgauge.explanation.inputs import RANDOM
 from graphgauge.explanation.masks import (
     DROPPED,
-    RANDOM,
     ROBUST,
     Level,
     Settings,
@@ -334,7 +334,7 @@ def over_events(sample: Sample, estimate: Estimate, confidence: float) -> Bounds
 
 def sample_of(table: AnswerTable, explainer: str | None, rules: Rules) -> Sample:
     """The events that an explainer explains; or all of them, without rankings, or in random orders."""
-    if explainer == RANDOM and RANDOM not in table.explainers:
+    if explainer == RANDOM:
         return sample_of(table, None, rules).random
     settings = table.settings
     events = tuple(event for event in table if explainer is None or event.by(explainer))

@@ -6,6 +6,7 @@ files of the same settings joined with `cat`.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,8 +33,8 @@ from graphgauge.explanation.events import (
     note_line,
     refuse_two_kinds,
 )
-from graphgauge.explanation.inputs import Explanation
-from graphgauge.explanation.masks import RANDOM, Settings
+from graphgauge.explanation.inputs import RANDOM, Explanation
+from graphgauge.explanation.masks import Settings
 
 TABLE = ".jsonl"
 # A line with its place in a file, for errors.
@@ -257,7 +258,7 @@ def write_lines(lines: Iterable[bytes], path: Path) -> None:
 def read_lines(path: Path) -> tuple[list[Placed], bool]:
     """The lines of a file with their places, and whether the last one is complete."""
     content = read_bytes(path)
-    lines = content.split(b"\n")
+    lines = content.removeprefix(BOM_UTF8).split(b"\n")
     placed: list[Placed] = []
     for number, text in enumerate(lines, 1):
         try:

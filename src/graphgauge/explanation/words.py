@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.number import shown
+from graphgauge.explanation.family import FAMILY
 from graphgauge.stats.text import together
-
-_KEYS = ("necessity_auc", "sufficiency_auc", "truth_auc")
 
 
 def conclusion(evaluation: Evaluation) -> str:
     """How the explainer stands to the random one, by the headline metrics that were computed."""
     who = evaluation.options.get("explainer", "the explainer")
     groups: dict[str, list[str]] = {"better": [], "worse": [], "not distinguished": []}
-    for key in [key for key in _KEYS if key in evaluation] or [*evaluation]:
+    for key in [key for key in FAMILY.headlines if key in evaluation] or [*evaluation]:
         words = evaluation[key].interpretation
         if words is not None:
             verdict = next((each for each in groups if words.startswith(each)), "not distinguished")

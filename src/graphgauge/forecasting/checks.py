@@ -233,18 +233,22 @@ def copied(begin: Sample) -> float:
 
 
 def hit(begin: Sample) -> float:
-    """Share of forecasts that equal the truth, up to rounding; 0 if this cannot be determined.
+    """Share of forecasts that equal the truth, as the forecasts store it; 0 if this cannot be determined.
 
     Repeated truths, such as zeros, are left out. Errors on a grid give no verdict, because a good forecast of counts or
     of rounded values is often exact.
     """
-    y, seen = begin.y, _seen(begin)
+    y, forecast, seen = begin.y, begin.mean, _seen(begin)
+    with np.errstate(over="ignore"):
+        narrow = forecast.astype(np.float32)
+    if np.array_equal(narrow, forecast, equal_nan=True):
+        y, forecast = y.astype(np.float32), narrow
     values, counts = np.unique(y[:, :1][seen[:, :1]], return_counts=True)
     single = seen & ~np.isin(y, values[counts > 1])
     if single.sum() < _FEWEST:
         return 0.0
-    truth, error = y[single], np.abs(begin.mean[single] - y[single])
-    hits = error <= _ROUNDED * np.abs(truth)
+    error = np.abs(forecast[single] - y[single])
+    hits = error == 0
     missed = error[~hits]
     # On a grid the smallest error that is not 0 is as frequent as an error of 0.
     next_to = np.count_nonzero(missed < 1.5 * missed.min()) if len(missed) else 0

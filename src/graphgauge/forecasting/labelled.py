@@ -132,8 +132,11 @@ class Matched:
 Roles = Mapping[str, tuple[str, ...]]
 
 
-def matched(arrays: Mapping[str, Any], axes: Any) -> Matched | None:
-    """Arrays in the order and with the labels of the truth, whose dimensions `axes` names; None without any labels."""
+def matched(arrays: Mapping[str, Any], axes: Any, levels: Sequence[float] = ()) -> Matched | None:
+    """Arrays in the order and with the labels of the truth, whose dimensions `axes` names; None without any labels.
+
+    A coordinate of the quantiles' last dimension is matched with the `levels`.
+    """
     known = {name: each for name, value in arrays.items() if (each := read(value, name)) is not None}
     if not known:
         return None
@@ -141,9 +144,9 @@ def matched(arrays: Mapping[str, Any], axes: Any) -> Matched | None:
         raise InputError("has no labels, but other arrays have", where="y_true", fix=f"{next(iter(known))} has labels.")
     roles = _roles(axes, known)
     lead = roles.get("horizon", ("",))[0]
-    forecast = next((each for each in known.values() if lead in each.dims), None)
+    forecast = next((name for name, each in known.items() if lead in each.dims), "y_true")
     observed = None
-    if forecast is not None and lead not in known["y_true"].dims:
+    if forecast != "y_true":
         known, observed = _at_valid_times(known, forecast, roles)
     truth = known["y_true"]
     order = [dim for role in ORDER for dim in roles.get(role, ())]
@@ -159,6 +162,15 @@ def matched(arrays: Mapping[str, Any], axes: Any) -> Matched | None:
     for dim in roles.get("time", ()):
         if dim in labels and labels[dim].dtype.kind in "iufM":
             labels[dim] = np.sort(labels[dim])  # intervals depend on the order
+    for name, array in known.items():
+        one = next((dim for dim in order if dim in array.dims and (dim in labels) != (dim in array.labels)), None)
+        if one is not None:
+            has, other = ("no labels", "them") if one in labels else ("labels", "none")
+            what = f"has {has} along {one}, y_true has {other}"
+            raise InputError(what, where=name, fix="Label this dimension in all arrays, or in none.")
+        last = [dim for dim in array.dims if dim in array.labels and dim not in order]
+        if name == "quantiles" and last and levels:
+            labels |= {dim: np.array(levels) for dim in last}
     found = {**arrays, **{name: _placed(name, array, sizes, labels) for name, array in known.items()}}
     if observed is not None:
         there = _placed("mask", observed, sizes, labels)
@@ -206,18 +218,20 @@ def _roles(axes: Any, known: Mapping[str, Labelled]) -> Roles:
 
 
 def _at_valid_times(
-    known: Mapping[str, Labelled], forecast: Labelled, roles: Roles
+    known: Mapping[str, Labelled], name: str, roles: Roles
 ) -> tuple[dict[str, Labelled], Labelled | None]:
-    """The arrays with truth and mask at issue time plus lead time, and where there is a truth; None if everywhere."""
-    issue, lead, truth = roles["time"][0], roles["horizon"][0], known["y_true"]
+    """The arrays with truth and mask at the issue plus lead times of an array, and where there is a truth, or None."""
+    issue, lead, truth, forecast = roles["time"][0], roles["horizon"][0], known["y_true"], known[name]
     others = [dim for dim in truth.dims if dim not in (*roles.get("node", ()), *roles.get(CHANNEL, ()))]
     if len(others) != 1:
         raise InputError(f"has no single dimension of valid times among {', '.join(truth.dims)}", where="y_true")
     valid = others[0]
-    for name, array, dim in (("y_true", truth, valid), ("y_pred", forecast, issue), ("y_pred", forecast, lead)):
+    for where, array, dim in (("y_true", truth, valid), (name, forecast, issue), (name, forecast, lead)):
         if dim not in array.labels:
-            raise InputError(f"has no labels along {dim}", where=name, fix="Truth is looked up at issue + lead time.")
-    index = _places_of_valid_times(truth.labels[valid], forecast.labels[issue], forecast.labels[lead])
+            raise InputError(f"has no labels along {dim}", where=where, fix="Truth is looked up at issue + lead time.")
+        if len(np.unique(array.labels[dim])) < len(array.labels[dim]):
+            raise InputError("has a label twice", where=f"{where}, {dim}", fix="Give each once.")
+    index = _places_of_valid_times(truth.labels[valid], forecast.labels[issue], forecast.labels[lead], name)
     times = {dim: forecast.labels[dim] for dim in (issue, lead)}
 
     def looked_up(array: Labelled) -> Labelled:
@@ -232,36 +246,37 @@ def _at_valid_times(
     return turned, None if (index >= 0).all() else Labelled(index >= 0, (issue, lead), times)
 
 
-def _places_of_valid_times(known: AnyArray, issued: AnyArray, leads: AnyArray) -> Ints:
+def _places_of_valid_times(known: AnyArray, issued: AnyArray, leads: AnyArray, name: str) -> Ints:
     """The place of issue time + lead time among the known times, or −1."""
     if known.dtype.kind != issued.dtype.kind or (known.dtype.kind == "M") != (leads.dtype.kind == "m"):
         raise InputError(
             f"times of y_true are {known.dtype}, issue times {issued.dtype}, lead times {leads.dtype}",
-            where="y_pred",
+            where=name,
             fix="Give dates with durations, such as np.array([6, 12], 'm8[h]'), or numbers with numbers.",
         )
     valid = issued[:, np.newaxis] + leads[np.newaxis]
     order = np.argsort(known, kind="stable")
     times = known[order]
-    if (times[1:] == times[:-1]).any():
-        raise InputError("has a time twice", where="y_true", fix="Give each valid time once.")
     place = np.minimum(np.searchsorted(times, valid), len(known) - 1)
     index = np.where(times[place] == valid, order[place], -1)
     if not (index >= 0).any():
-        raise InputError("no issue time plus lead time is a time of y_true", where="y_pred")
+        raise InputError("no issue time plus lead time is a time of y_true", where=name)
     return np.asarray(index, np.int64)
 
 
-def _placed(name: str, array: Labelled, sizes: Mapping[str, int], labels: Mapping[str, AnyArray]) -> AnyArray:
+def _placed(
+    name: str, array: Labelled, sizes: Mapping[str, int], labels: Mapping[str, AnyArray], *, partial: bool = False
+) -> AnyArray:
     """The values of an array along dimensions of these sizes and labels, in their order; members and levels last.
 
-    A mask is the same along dimensions that it lacks.
+    A mask, or what is `partial`, is the same along dimensions that it lacks.
     """
     there = [dim for dim in sizes if dim in array.dims]
     last = [dim for dim in array.dims if dim not in sizes]
-    if (len(there) < len(sizes) and name != "mask") or len(last) != (name in WIDER):
+    if (len(there) < len(sizes) and not partial and name != "mask") or len(last) != (name in WIDER):
+        more = f", and one of {'levels' if name == 'quantiles' else 'members'} is needed" if name in WIDER else ""
         raise InputError(
-            f"has the dimensions {', '.join(array.dims)}, y_true has {', '.join(sizes)}",
+            f"has the dimensions {', '.join(array.dims)}, y_true has {', '.join(sizes)}{more}",
             where=name,
             fix="Rename or select them, or name them with axes={…}.",
         )
@@ -305,7 +320,7 @@ def over_nodes(value: Any, places: Mapping[str, AnyArray], name: str) -> Any:
         places = {own.dims[-1]: next(iter(places.values()))}  # their only dimension, under another name
     others = {dim: size for dim, size in zip(own.dims, own.values.shape, strict=True) if dim not in places}
     sizes = (others if len(others) == 1 else {}) | {dim: len(labels) for dim, labels in places.items()}
-    values = _placed("mask", own, sizes, places)
+    values = _placed(name, own, sizes, places, partial=True)
     return values.reshape(*values.shape[: len(sizes) - len(places)], -1)
 
 

@@ -61,6 +61,10 @@ def request(sample: Sample, extras: Extras, coverage: Any, metrics: Any, *, ever
         edges=None if extras.edges is None else len(extras.edges),
         null_value=None if sample.null is None else sample.null[0],
     )
+    lacking = [level for level in wanted_levels if design.level(level) is None]
+    if design.form == "quantiles" and wanted_levels != COVERAGE and lacking:
+        has = ", ".join(f"{level:g}" for level in design.bounded) or "none"
+        raise OptionError(f"coverage has {lacking[0]:g}; the quantiles bound {has}", fix="Leave it out, or name these.")
     chosen, named = choose(design, metrics, dense=sample.rows is None)
     wanted = choose(design, "all", dense=sample.rows is None)[0] if every else chosen
     own = levels_of(params["level"] / 100 for _, params in chosen if "level" in params)
@@ -152,7 +156,9 @@ def _items(measured: Measured, totals: Totals) -> Items | None:
             moved = estimate.influence[:, 0] * over.sum() / over[:, 0]
             values[key] = np.where(over[:, 0] > 0, estimate.value[0] + moved, np.nan)
         weights[key] = over[:, 0]
-    return Items("time step", table.at << table.shift, values, weights)
+    cells = totals.cells_by(None)
+    asked = {"cells": cells.series("n")[:, 0], "sums of truths": cells.series("y")[:, 0]}
+    return Items("time step", table.at << table.shift, values, weights, asked=asked)
 
 
 def _materials(totals: Totals) -> dict[str, Any]:

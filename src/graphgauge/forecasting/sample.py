@@ -94,7 +94,7 @@ class Sample:
         arrays = {**given, **{loss_of(name): values for name, values in losses.items()}}
         arrays = {name: value for name, value in arrays.items() if value is not None or name == "y_true"}
         axes, own, places = read.axes, {}, None
-        match = matched(arrays, axes)
+        match = matched(arrays, axes, levels_of(levels))
         if match is not None:
             arrays, axes, own, places = dict(match.arrays), match.axes, dict(match.labels), match.places
         if not is_cuda(arrays["y_true"]) or not set(arrays) <= {"y_true", "y_pred", "std", "mask"}:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -22,6 +22,7 @@ from graphgauge.forecasting.sample import Reading, Rows, Sample, loss_of
 from graphgauge.protocols import under_protocols
 
 _BOUND = re.compile(r"-(lo|hi)-(\d+(?:\.\d+)?)")
+_DAY = np.timedelta64(1, "D")
 _QUANTILE = re.compile(r"(?:-q-|_q|-ql|_ql)(0?\.\d+)")
 
 
@@ -54,8 +55,8 @@ def evaluate_table(
 ) -> Evaluation:
     """Evaluate a long table, a row per cell: a frame of pandas, polars or pyarrow, or a mapping of columns.
 
-    Without a column of horizons they are counted: with a column of cutoffs the rows after each cutoff of each series,
-    without one there is one horizon. Series may differ in length, start and cutoffs.
+    Without a column of horizons they are the steps from a row's cutoff to its time, of one length in all series;
+    without cutoffs there is one horizon. Series may differ in length, start and cutoffs.
 
     Parameters
     ----------
@@ -68,7 +69,8 @@ def evaluate_table(
     pred, std, quantiles, samples, scores
         Columns of the forecast, in place of `model`; quantiles by level.
     history, season
-        The training table, with the same columns of series, times and truths, for `mase`, `rmsse` and `msis`.
+        The training table, with the same columns of series, times and truths, for `mase`, `rmsse` and `msis`; rows
+        after a series' first cutoff are refused.
     weights
         One per series, by its id.
     null_value, null_tolerance, nan, coverage, bins, metrics, confidence, protocol
@@ -82,7 +84,7 @@ def evaluate_table(
     Raises
     ------
     InputError
-        If a column is missing, a cell has two rows, or rows are missing and horizons cannot be counted.
+        If a column is missing, a cell has two rows, or horizons cannot be counted.
 
     Examples
     --------
@@ -103,17 +105,23 @@ def evaluate_table(
             raise OptionError("model= names the columns of the forecast", fix="Leave pred, quantiles and samples out.")
         pred, quantiles = _of_model(columns, model)
     if pred is None and quantiles is None and samples is None and not scores:
-        others = [name for name in columns if name not in (id, time, y, cutoff, horizon)]
+        ours = (id, time, y, cutoff, horizon)
+        others = [name for name in columns if name not in ours and not _BOUND.search(name)]
         raise InputError(
             f"which column is the forecast? It could be {', '.join(others) or 'none'}"[:300],
             where="table",
-            fix=f"Pass model={others[0] if others else '…'!r}, or pred=.",
+            fix=f'Pass model="{others[0] if others else "…"}", or pred=.',
         )
     ids, node = _ranked(labels_of(_column(columns, id), f"column {id!r}"))
     times = labels_of(_column(columns, time), f"column {time!r}")
-    keys = {name: labels_of(columns[name], f"column {name!r}") for name in (cutoff, horizon) if name in columns}
-    _refuse_twice({id: ids[node], time: times, **keys})
-    known, step, ahead, number = _when(columns, node, times, cutoff, horizon)
+    issued = labels_of(columns[cutoff], f"column {cutoff!r}") if cutoff in columns else None
+    given = None if horizon is None else labels_of(_column(columns, horizon), f"column {horizon!r}")
+    if given is not None and given.dtype.kind == "U":
+        with suppress(ValueError):
+            given = given.astype(np.int64)
+    when = {time: times} if issued is None or given is None else {}
+    _refuse_twice({id: ids[node], **when, cutoff: issued, str(horizon): given}, "table")
+    known, step, ahead, number = _when(node, times, issued, given)
     arrays: dict[str, Any] = {"y_true": _numbers(columns, y)}
     arrays |= {name: _numbers(columns, at) for name, at in (("y_pred", pred), ("std", std)) if at is not None}
     by_level = {float(level): name for level, name in sorted((quantiles or {}).items())}
@@ -185,67 +193,78 @@ def _ranked(labels: AnyArray) -> tuple[AnyArray, Ints]:
 
 
 def _when(
-    columns: Mapping[str, AnyArray], node: Ints, times: AnyArray, cutoff: str, horizon: str | None
+    node: Ints, times: AnyArray, issued: AnyArray | None, ahead: AnyArray | None
 ) -> tuple[AnyArray, Ints, AnyArray, Ints]:
     """Issue times, or times, in order; horizons; and which of them each row has."""
-    issued = labels_of(columns[cutoff], f"column {cutoff!r}") if cutoff in columns else None
-    if horizon is not None:
-        ahead, number = _ranked(labels_of(_column(columns, horizon), f"column {horizon!r}"))
-        # A number of steps after a time without a cutoff has its horizon instead.
-        return (*_ranked(times if issued is None else issued), ahead, number)
+    # A number of steps after a time without a cutoff has its horizon instead.
     known, step = _ranked(times if issued is None else issued)
-    if known.dtype.kind == "U" and issued is None and len(known) > 1:
-        raise InputError(
-            f"times such as {str(known[0])!r:.40}, whose order is unknown",
-            where="table",
-            fix="Write them as 2026-01-31, or as numbers.",
-        )
-    if issued is None:
-        return known, step, np.array([1]), np.zeros(len(step), np.int64)
-    if times.dtype.kind == issued.dtype.kind and not (times > issued).all():
-        at = int(np.argmin(times > issued))
-        raise InputError(f"time {shown(times[at])} is not after its cutoff {shown(issued[at])}", where="table")
-    number = _counted(node, step, times)
-    return known, step, np.arange(1, int(number.max()) + 2), number
+    _refuse_unordered(known, "table")
+    if ahead is None and issued is not None:
+        ahead = _steps_ahead(node, times, issued)
+    return (known, step, *_ranked(np.ones(len(step), np.int64) if ahead is None else ahead))
 
 
-def _counted(node: Ints, step: Ints, times: AnyArray) -> Ints:
-    """The place of each row's time among those of its series and cutoff, which must be the same in all series."""
-    order = np.lexsort((times, step, node))
-    new = np.append(True, (np.diff(node[order]) != 0) | (np.diff(step[order]) != 0))
-    first = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
-    number = np.empty(len(order), np.int64)
-    number[order] = np.arange(len(order)) - first
-    when = np.unique(times, return_inverse=True)[1]
-    _, pair = np.unique(step * (int(when.max()) + 1) + when, return_inverse=True)
-    least, most = np.full(int(pair.max()) + 1, len(order)), np.zeros(int(pair.max()) + 1, np.int64)
-    np.minimum.at(least, pair, number)
-    np.maximum.at(most, pair, number)
-    if (least < most).any():
-        at = int(np.flatnonzero((least < most)[pair])[0])
-        raise InputError(
-            f"time {shown(times[at])} has different numbers of rows before it in different series: rows are missing",
-            where="table",
-            fix='Add a column of horizons and pass horizon="…".',
-        )
-    return number
+def _refuse_unordered(times: AnyArray, where: str) -> None:
+    if times.dtype.kind == "U" and (times != times[0]).any():
+        fix = "Write them as 2026-01-31, or as numbers."
+        raise InputError(f"times such as {str(times[0])!r:.40}, whose order is unknown", where=where, fix=fix)
 
 
-def _refuse_twice(keys: Mapping[str, AnyArray]) -> None:
+def _steps_ahead(node: Ints, times: AnyArray, issued: AnyArray) -> Ints:
+    """How many steps of its series each time is after its issue time."""
+    if times.dtype.kind == issued.dtype.kind and times.dtype.kind in "iufM":
+        if not (times > issued).all():
+            row = int(np.argmin(times > issued))
+            raise InputError(f"time {shown(times[row])} is not after its cutoff {shown(issued[row])}", where="table")
+        for both in _counts(np.stack([times, issued])):
+            series, at = np.tile(node, 2), both.ravel()
+            order = np.lexsort((at, series))
+            gap, own = np.diff(at[order]), np.diff(series[order]) == 0
+            step = np.full(int(node.max()) + 1, np.inf)
+            np.minimum.at(step, series[order][1:][own & (gap > 0)], gap[own & (gap > 0)])
+            number = (both[0] - both[1]) / step[0]
+            ahead: Ints = np.rint(number).astype(np.int64)
+            if (step == step[0]).all() and np.allclose(number, ahead, rtol=0, atol=1e-9):
+                return ahead
+    raise InputError(
+        "times are not whole steps after their cutoffs, of one length in all series: horizons cannot be counted",
+        where="table",
+        fix='Add a column of horizons and pass horizon="…".',
+    )
+
+
+def _counts(both: AnyArray) -> Iterator[AnyArray]:
+    """Times and issue times as numbers: of working days, as they are, of days of 23 to 25 hours, of months."""
+    if both.dtype.kind != "M":
+        yield both
+        return
+    days, dates = (both - both.min()) / _DAY, both.astype("M8[D]")
+    daily = (np.abs(days - np.rint(days)) < 1 / 23).all()
+    if daily and np.is_busday(dates).all():
+        yield np.busday_count(dates.min(), dates)
+    yield both.astype(np.int64)
+    if daily:
+        yield np.rint(days)
+    if np.diff(np.unique(both)).min() >= 28 * _DAY:
+        yield both.astype("M8[M]").astype(np.int64)
+
+
+def _refuse_twice(given: Mapping[str, AnyArray | None], where: str) -> None:
     """Refuse rows of which all keys are equal."""
+    keys = {name: each for name, each in given.items() if each is not None}
     cells = np.stack([np.unique(each, return_inverse=True)[1] for each in keys.values()])
     order = np.lexsort(cells)
     again = np.flatnonzero((np.diff(cells[:, order], axis=1) == 0).all(axis=0))
     if len(again):
         row = order[again[0] + 1]
         at = ", ".join(f"{name} {shown(values[row])}" for name, values in keys.items())
-        raise InputError(f"more than one row has {at:.120}", where="table", fix="A cell is one row: drop the others.")
+        raise InputError(f"more than one row has {at:.120}", where=where, fix="A cell is one row: drop the others.")
 
 
 def _naive_errors(
     columns: Mapping[str, AnyArray], sample: Sample, season: int, *, id: str, time: str, y: str
 ) -> Floats:
-    """The naive errors of each series in its training rows (2, series)."""
+    """The naive errors of each series in its training rows (2, series), none of which may be after its first cutoff."""
     ids = sample.labels["node"]
     known, node = _ranked(labels_of(_column(columns, id), f"history, column {id!r}"))
     place = np.searchsorted(known, ids)
@@ -253,7 +272,18 @@ def _naive_errors(
     if len(missing):
         what = f"has no rows of {str(ids[missing[0]])!r:.60}, which the table has"
         raise InputError(what, where="history", fix="Pass the training table of the same series.")
-    order = np.lexsort((labels_of(_column(columns, time), f"history, column {time!r}"), node))
+    times = labels_of(_column(columns, time), f"history, column {time!r}")
+    _refuse_unordered(times, "history")
+    _refuse_twice({id: known[node], time: times}, "history")
+    issued, rows = sample.labels["time"], sample.rows
+    if "horizon" in sample.axes and issued.dtype.kind == times.dtype.kind and rows is not None:
+        first = np.full(len(known), len(issued))
+        np.minimum.at(first, place[rows.node], rows.step)
+        late = np.flatnonzero(np.searchsorted(issued, times) > first[node])
+        if len(late):
+            what = f"has {shown(times[late[0]])} of {str(known[node[late[0]]])!r:.60}, which is after its first cutoff"
+            raise InputError(what, where="history", fix="Pass the rows up to the first cutoff of each series.")
+    order = np.lexsort((times, node))
     return naive_errors(_numbers(columns, y)[order], node[order], len(known), season, sample.null)[:, place]
 
 

@@ -28,6 +28,8 @@ _MOSTLY_DISTINCT = 0.85
 _HALF_AS_FAR = 0.5
 # Half-widths of the band of a perfect generator from which a share of near copies is clear.
 _CLEARLY = 1.5
+# The least share of graphs that are nearer to training graphs than those with the same degrees are.
+_CLOSE = 0.25
 # A smaller difference does not show in a rate printed with two digits.
 _HIDDEN = 0.01
 
@@ -45,7 +47,7 @@ def _level(result: Result | None, name: str) -> Reference | None:
     severity="error",
     message="{copied} of {n} valid samples are real held-out samples, of which {repeated:.0%} equal another one: the "
     "generator knows the evaluation data, or one file was given twice",
-    remedy="Evaluate on real samples that the generator has never seen; no other number here means anything.",
+    remedy="Evaluate on real samples that the generator has never seen; these flatter every other number here.",
 )
 def copied_test_set(attempts: Attempts) -> Evidence | None:
     """Generated samples are the real ones that they are compared with."""
@@ -62,16 +64,16 @@ def copied_test_set(attempts: Attempts) -> Evidence | None:
     "learned from",
     remedy="Regularise it, or report that it memorises, and evaluate only its new samples.",
 )
-def copied_training_set(results: Results) -> Evidence | None:
+def copied_training_set(results: Results, attempts: Attempts) -> Evidence | None:
     """The generator copies its training set."""
-    return _copied(results)
+    return _copied(results, attempts)
 
 
-def _copied(results: Results) -> Evidence | None:
+def _copied(results: Results, attempts: Attempts) -> Evidence | None:
     novelty, real = results.get("novelty"), _level(results.get("novelty"), "perfect")
     if novelty is None or real is None or novelty.interval is None:
         return None
-    if novelty.interval.high >= _MOSTLY_NEW * real.value:
+    if novelty.interval.high >= _MOSTLY_NEW * real.value or attempts.finite:
         return None
     return {"novelty": novelty.value, "real": real.value}
 
@@ -83,20 +85,20 @@ def _copied(results: Results) -> Evidence | None:
     "[{low:.0%}, {high:.0%}] of real ones would be: the generator makes near copies of what it learned from",
     remedy="Compare samples with their nearest training samples; novelty does not show copies with small changes.",
 )
-def near_copies(results: Results) -> Evidence | None:
+def near_copies(results: Results, attempts: Attempts) -> Evidence | None:
     """Samples are new, but much nearer to the training set than real ones are."""
     nearer = results.get("nearer_to_training")
     perfect, copies = _level(nearer, "perfect"), _level(nearer, "near_copy")
     if nearer is None or perfect is None or perfect.high is None or perfect.low is None:
         return None
-    if _copied(results) is not None:  # the stronger finding
+    if _copied(results, attempts) is not None:  # the stronger finding
         return None
     # Three standard errors above a perfect generator. Very small samples may be as near to others as to their origin:
     # then only the nearest copies are recognised, half of the way to a generator that only copies.
     least = perfect.value + _CLEARLY * (perfect.high - perfect.value)
     if copies is None or copies.value <= perfect.high:
         least = max(perfect.high, (1 + perfect.value) / 2)
-    if not nearer.value > least:
+    if not nearer.value > least or attempts.nearest is None or attempts.nearest.close < _CLOSE:
         return None
     return {"share": nearer.value, "real": perfect.value, "low": perfect.low, "high": perfect.high}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_array, as_labels, as_numeric, on_host, refuse_nan, require_shape
+from graphgauge.core.arrays import as_array, as_labels, as_numeric, is_frame, on_host, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.generation.graphs import rows_of
@@ -53,7 +53,7 @@ class Samples:
 
     def __len__(self) -> int:
         first = next(iter(self.columns().values()), ())
-        if hasattr(first, "columns") or isinstance(first, Mapping):
+        if is_frame(first) or isinstance(first, Mapping):
             first = next((first[name] for name in getattr(first, "columns", first)), ())
         return len(first)
 
@@ -147,7 +147,7 @@ def as_variances(value: Any, name: str, rows: int) -> Floats:
 
 def as_statistics(value: Any, name: str, rows: int) -> dict[str, AnyArray]:
     """Named columns (n,), of a mapping or of a data frame: finite numbers, or text for categories."""
-    if hasattr(value, "columns") and not isinstance(value, Mapping):
+    if is_frame(value) and not isinstance(value, Mapping):
         value = {key: value[key] for key in value.columns}
     if not isinstance(value, Mapping):
         raise InputError(f"expected {{name: values}}, found {type(value).__name__}", where=name)
@@ -188,12 +188,15 @@ def _finite(array: AnyArray, name: str) -> Floats:
 
 # ---- validity
 
+# Answers in text files.
+_ANSWERS: dict[Any, bool] = {"True": True, "true": True, "1": True, "False": False, "false": False, "0": False}
+
 
 def as_validity(value: Any, name: str, rows: int) -> Mask:
     """Whether each sample is valid; None counts as not valid."""
     answers = as_array(value, name)
     require_shape(answers, (rows,), name, "Give one answer per sample.")
-    known = [False if answer is None else answer for answer in answers.tolist()]
+    known = [False if answer is None else _ANSWERS.get(answer, answer) for answer in answers.tolist()]
     if not all(isinstance(answer, bool | int | float) and answer in (0, 1) for answer in known):
         raise InputError("expected True, False or None for each sample", where=name)
     return np.array(known, dtype=bool)

@@ -58,6 +58,8 @@ def read_object(value: Any, where: str, node_names: Names, edge_names: Names) ->
     fix = "Pass a networkx graph, PyG data, or (number of nodes, edges)."
     if getattr(value, "ndim", 0) == 2 or hasattr(value, "toarray"):
         fix = "Pass adjacency matrices through Graphs.from_adjacency, edges as (number of nodes, edges)."
+    if isinstance(value, list | tuple) and len(value) == 2 and all(hasattr(part, "shape") for part in value):
+        fix = "Pairs of node types and edge types, as of DiGress, go into Graphs.from_adjacency: edges, node_types=."
     found = "nothing" if value is None else type(value).__name__
     raise InputError(f"expected a graph, found {found}", where=where, fix=fix)
 

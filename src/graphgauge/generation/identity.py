@@ -19,7 +19,7 @@ from graphgauge.generation.averages import flat
 from graphgauge.generation.distances import Words, bit_distances, packed
 from graphgauge.generation.graph_features import cityblock
 from graphgauge.generation.graphs import Graphs, concatenated, require_alike
-from graphgauge.generation.levels import MOST
+from graphgauge.generation.levels import MOST, rewire
 from graphgauge.generation.molecules import Molecules
 from graphgauge.generation.two_sample import at_most
 
@@ -29,6 +29,8 @@ MOST_REFINEMENTS = 4000
 _ROUNDS, _BINS = 4, 512
 # Edges of all graphs without an edge together, up to which these are compared.
 _MOST_LEFT = 3_000_000
+# Training graphs that are rewired, and generated ones that are compared with them, at most.
+_REWIRED = 100
 
 
 class Identity(NamedTuple):
@@ -128,12 +130,15 @@ def _words(graphs: Graphs, bound: int) -> tuple[Words, Words, Words, Mask]:
 class Nearest:
     """The share of generated samples whose nearest neighbour is a training sample, among training and real samples.
 
-    Ties share their weight. `drawn` are draws of the reference generators.
+    Ties share their weight. `drawn` are draws of the reference generators. `close` is, of graphs, the share that is
+    nearer to a training graph than rewired training graphs are, which keep all degrees and are no copies, or
+    differs from one by one edge.
     """
 
     share: float
     n: int
     drawn: Mapping[str, Floats]
+    close: float = 1.0
 
 
 def nearest(made: Any, train: Any, real: Any, near: Any, generator: np.random.Generator, draws: int) -> Nearest:
@@ -152,7 +157,13 @@ def nearest(made: Any, train: Any, real: Any, near: Any, generator: np.random.Ge
     if near is not None and len(near):
         shares = _weights(at_most(near, MOST, generator), pool)[:, :size].sum(1)
         drawn["near_copy"] = np.array([generator.choice(shares, len(made)).mean() for _ in range(draws)])
-    return Nearest(float(counts[:size].sum() / len(made)), len(made), drawn)
+    share = float(counts[:size].sum() / len(made))
+    close = 1.0
+    if isinstance(made, Graphs) and share > np.quantile(drawn["perfect"], 0.95):
+        some, copied = (at_most(graphs, _REWIRED, generator) for graphs in (made, train))
+        far, control = (_graph_distances(each, train).min(1) for each in (some, rewire(copied, generator)))
+        close = float(np.mean(far < max(np.quantile(control, 0.05), 0.0)))  # below 0: by one edge at most
+    return Nearest(share, len(made), drawn, close)
 
 
 def _weights(samples: Any, pool: Any) -> Floats:
@@ -185,7 +196,7 @@ def _graph_distances(graphs: Graphs, others: Graphs) -> Floats:
     has = incidence(owner, place[: len(words)], len(graphs))
     other_has = incidence(other_owner, place[len(words) :], len(others))
     near = (has @ other_has.T).tocoo()
-    far[near.row, near.col] -= 1 + far.max(initial=0.0)
+    far[near.row, near.col] = -1 / (1 + far[near.row, near.col])
     return far
 
 

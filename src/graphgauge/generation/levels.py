@@ -303,6 +303,37 @@ def _moved_edges(graphs: Graphs, generator: np.random.Generator) -> Graphs:
     return replace(graphs, edges=edges[order], edge_labels=labels)
 
 
+def rewire(graphs: Graphs, generator: np.random.Generator) -> Graphs:
+    """Graphs in which pairs of edges have exchanged their targets, ten times as often as there are edges.
+
+    Degrees remain; an exchange that would make a loop or an edge twice is left out.
+    """
+    edges = graphs.edges.copy()
+
+    def ordered(a: int, b: int) -> tuple[int, int]:
+        return (a, b) if graphs.directed else (min(a, b), max(a, b))
+
+    for start, stop in zip(graphs.offsets[:-1].tolist(), graphs.offsets[1:].tolist(), strict=True):
+        own: list[list[int]] = edges[start:stop].tolist()
+        known = {ordered(a, b) for a, b in own}
+        picks = generator.integers(0, max(stop - start, 1), (10 * (stop - start), 2)).tolist()
+        for (i, j), turned in zip(picks, (generator.random(len(picks)) < 0.5).tolist(), strict=True):
+            (a, b), (c, d) = own[i], own[j]
+            if turned and not graphs.directed:
+                c, d = d, c
+            new = {ordered(a, d), ordered(c, b)}
+            if a != d and c != b and len(new) == 2 and not new & known:
+                known -= {ordered(a, b), ordered(c, d)}
+                known |= new
+                own[i], own[j] = [*ordered(a, d)], [*ordered(c, b)]
+        edges[start:stop] = own or edges[start:stop]
+    size = int(graphs.nodes.max(initial=1))
+    owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.offsets))
+    order = np.argsort((owner * size + edges[:, 0]) * size + edges[:, 1], kind="stable")
+    labels = None if graphs.edge_labels is None else graphs.edge_labels[order]
+    return replace(graphs, edges=edges[order], edge_labels=labels)
+
+
 def _random_edges(nodes: int, count: int, generator: np.random.Generator) -> Ints:
     possible = nodes * (nodes - 1) // 2
     pair = generator.choice(possible, min(count, possible), replace=False)

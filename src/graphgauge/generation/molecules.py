@@ -72,8 +72,12 @@ class Molecules:
         MissingExtraError
             If RDKit is not installed.
         """
-        if isinstance(smiles, str) or not all(isinstance(text, str) for text in smiles):
+        if isinstance(smiles, str):
             raise InputError("expected a list of SMILES", where=where)
+        wrong = next((place for place, text in enumerate(smiles) if not isinstance(text, str)), None)
+        if wrong is not None:
+            what = f"expected a list of SMILES, found {type(list(smiles)[wrong]).__name__} at index {wrong}"
+            raise InputError(what, where=where, fix="What could not be decoded is '', an attempt that is not valid.")
         chem = need("rdkit.Chem", "reading molecules")
         made = need("rdkit.Chem.rdFingerprintGenerator", "comparing molecules")
         morgan = made.GetMorganGenerator(radius=_RADIUS, fpSize=_WIDTH)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.archive import read_archive, write_archive
-from graphgauge.core.arrays import as_numeric
+from graphgauge.core.arrays import as_numeric, is_frame
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import number
 from graphgauge.core.types import AnyArray, Ints, Mask
@@ -288,7 +288,7 @@ def _as_items(value: Any, name: str) -> Any:
         return Graphs.from_objects(value, where=name)
     if isinstance(value, list | tuple) and value and all(isinstance(each, str) for each in value):
         raise InputError("a list of texts", where=name, fix="Molecules are Molecules.from_smiles(texts).")
-    if isinstance(value, Mapping) or hasattr(value, "columns"):
+    if isinstance(value, Mapping) or is_frame(value):
         fix = "Pass its columns as statistics: Samples(statistics=table)."
         raise InputError("the rows of a table are not samples", where=name, fix=fix)
     ragged = "Graphs are Graphs.from_objects(…), adjacency matrices Graphs.from_adjacency(…)."
@@ -308,6 +308,8 @@ def _validated(name: str, side: Samples, validate: Callable[[Any], Any]) -> Any:
         return validate(side.items)
     except Exception as error:
         fix = "It gets all samples of a side, and says of each whether it is valid: [f(each) for each in samples]."
+        if isinstance(side.items, Graphs):
+            fix = "Of graphs it gets edges and labels: judge your own objects, and pass Samples(graphs, valid=answers)."
         raise InputError(f"validate failed: {type(error).__name__}: {error}", where=name, fix=fix) from error
 
 

@@ -29,9 +29,11 @@ _COPIES = {
 
 def conclusion(evaluation: Evaluation) -> str:
     """In what generated samples differ from real ones and how much, and whether they are copies."""
-    found = {each.check for each in evaluation.findings if not each.ignored}
+    found = {each.check: each.evidence for each in evaluation.findings if not each.ignored}
     if "copied-test-set" in found:
-        return "The generated samples are the real ones that they are compared with: nothing can be concluded."
+        copied, n = (int(found["copied-test-set"][name]) for name in ("copied", "n"))
+        which = "The" if copied == n else f"{copied} of {n}"
+        return f"{which} generated samples are real ones that they are compared with: nothing can be concluded."
     keys = [key for key in _TESTS if key in evaluation and evaluation[key].defined]
     corrected = holm([evaluation[key].value for key in keys]).tolist() if keys else []
     alpha = 1 - float(evaluation.options.get("confidence", 0.95))
@@ -43,7 +45,10 @@ def conclusion(evaluation: Evaluation) -> str:
     elif keys:
         number = f"{len(keys)} test{'s' if len(keys) > 1 else ''}"
         smallest = p_text(min(evaluation[key].value for key in keys))
-        said = f"no difference between generated and real samples is found ({number}, smallest {smallest})"
+        said = f"no difference between generated and real samples is found ({number}, smallest uncorrected {smallest})"
+        draws, least = int(evaluation.options.get("draws", 999)), round(len(keys) / alpha, 9)
+        if draws + 1 < least:  # Holm multiplies the smallest of all by their number
+            said += f"; {draws} draws cannot find one: take draws of at least {math.ceil(least) - 1}"
     else:
         said = _untested(evaluation)
     text = "; ".join([*([said] if said else []), *(words for check, words in _COPIES.items() if check in found)])
@@ -55,9 +60,9 @@ def _how(evaluation: Evaluation, key: str, p: float) -> str:
     distance, what = _TESTS[key]
     ratio = _ratio(evaluation.get(distance))
     if math.isnan(ratio) or ratio < 1:
-        return f"{what} ({p_text(p)})"
+        return f"{what} (corrected {p_text(p)})"
     times = f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}"
-    return f"{what} ({times} times as far as 95 % of real sets are from each other, {p_text(p)})"
+    return f"{what} ({times} times as far as 95 % of real sets are from each other, corrected {p_text(p)})"
 
 
 def _ratio(distance: Result | None) -> float:

@@ -25,15 +25,22 @@ def read_lines(path: Path) -> list[str]:
 
 def read_columns(path: Path) -> dict[str, AnyArray]:
     """The columns of a table with a header: integers, numbers (an empty cell is NaN) or texts."""
-    rows = _rows(path)
-    _, names = next(rows, (0, []))
-    names = [name.strip() for name in names]
+    names, rows = read_rows(path)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"has the column {twice!r:.60} twice", where=str(path))
-    cells = [row for _, row in _equally_long(rows, len(names), path)]
-    columns = zip(*cells, strict=True) if cells else [() for _ in names]
+    if names and all(map(_is_number, names)):
+        what = f"the first line is {', '.join(names)!r:.60}, numbers in the place of names"
+        raise InputError(what, where=str(path), fix="Write a first line that names the columns, such as user,item.")
+    columns = zip(*(cells for _, cells in rows), strict=True) if rows else [() for _ in names]
     return {name: _values(list(column), f"{path}, column {name}") for name, column in zip(names, columns, strict=True)}
+
+
+def read_rows(path: Path) -> tuple[list[str], list[Row]]:
+    """The names in the first line, and the cells of the others with the numbers of their lines."""
+    rows = _rows(path)
+    _, names = next(rows, (0, []))
+    return [name.strip() for name in names], list(_equally_long(rows, len(names), path))
 
 
 def read_numbers(path: Path) -> tuple[list[str] | None, Floats]:
@@ -102,15 +109,26 @@ def _slow_numbers(path: Path, below: int) -> Floats:
 def _rows(path: Path) -> Iterator[Row]:
     """The cells of every row that is not blank, with the number of the line on which it ends."""
     with path.open(encoding="utf-8-sig", newline="") as stream:
-        reader = csv.reader(stream, strict=True)
+        reader, width = csv.reader(stream, strict=True), 0
         try:
             for cells in reader:
+                if not width and len(cells) == 1:
+                    _refuse_separator(cells[0], path)
+                width = width or len(cells)
                 if cells:
                     yield reader.line_num, cells
         except UnicodeDecodeError:
             raise InputError(f"not UTF-8 text after line {reader.line_num}", where=str(path)) from None
         except csv.Error as error:
             raise InputError(f"line {reader.line_num} cannot be read ({error})", where=str(path)) from None
+
+
+def _refuse_separator(line: str, path: Path) -> None:
+    """Refuse a first line that is one cell by commas, and several by another separator."""
+    for sign, name in ((";", "semicolons"), ("\t", "tabs")):
+        if sign in line:
+            fix = f"Separate them by commas; in pandas, read_csv(path, sep={sign!r}).to_csv(path, index=False)."
+            raise InputError(f"its cells are separated by {name}", where=str(path), fix=fix)
 
 
 def _equally_long(rows: Iterator[Row], width: int, path: Path) -> Iterator[Row]:

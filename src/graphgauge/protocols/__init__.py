@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, ParamSpec
 
 from msgspec import Struct, convert
@@ -95,7 +96,9 @@ def _require_free(row: Protocol, name: str, passed: Mapping[str, Any]) -> None:
     for option, fixed in row.options.items():
         value = passed.get(option)
         if value is not None and not _equal(value, fixed):
-            what = f"{option} is {value!r:.60}, and the protocol {name} has {fixed!r:.60}"
+            what = (
+                f"{option} is {shorten(repr(value), 60, placeholder=' …')}, and the protocol {name} has {fixed!r:.60}"
+            )
             raise OptionError(what, fix=f"Leave out {option}= or protocol=.").about(option)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -215,6 +216,7 @@ def _level(value: float) -> list[Reference]:
 
 
 def _random_coverage(sample: Recommended, *, k: int) -> Iterable[Reference]:
+    """Such lists of lengths L cover the share 1 − Π (1 − L / items) of the catalogue."""
     return _level(float(1 - np.prod(1 - sample.shown(k) / sample.catalog.size)))
 
 
@@ -225,19 +227,24 @@ def _random_overlap(sample: Recommended, *, k: int) -> Iterable[Reference]:
 
 
 def _mean_popularity(sample: Recommended, *, k: int) -> Iterable[Reference]:
+    """The mean popularity of all items."""
     return _level(float(np.mean(sample.catalog.popularity)))
 
 
 def _mean_information(sample: Recommended, *, k: int) -> Iterable[Reference]:
-    return _level(float(np.mean(sample.catalog.information)))
+    """The mean self-information of all items; none if it is infinite, because an item has popularity 0."""
+    mean = float(np.mean(sample.catalog.information))
+    return _level(mean) if math.isfinite(mean) else []
 
 
 def _same_category(sample: Recommended, *, k: int) -> Iterable[Reference]:
+    """The share of pairs of items that are of different categories."""
     count, items = np.bincount(sample.catalog.categories).astype(float), sample.catalog.size
     return _level(1 - float((count * (count - 1)).sum()) / (items * (items - 1))) if items > 1 else []
 
 
 def _same_direction(sample: Recommended, *, k: int) -> Iterable[Reference]:
+    """1 − the mean cosine of the embeddings of two items."""
     items = sample.catalog.size
     total = float(np.square(sample.catalog.directions.sum(axis=0)).sum()) - items
     return _level(1 - total / (items * (items - 1))) if items > 1 else []

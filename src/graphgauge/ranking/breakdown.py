@@ -142,6 +142,10 @@ def per_item(counts: Counts, ties: str, keys: Sequence[str]) -> Items | None:
     if counts.count is not None or not len(counts):
         return None
     labels = counts.labels
-    ids = np.arange(len(counts.candidates)) if labels.ids is None else labels.ids
+    ids = counts.numbers if labels.ids is None else labels.ids
+    # The metrics of lists of the first items do not depend on how many there are.
+    asked: dict[str, Any] = {"right answers": counts.relevant}
+    asked |= {} if counts.depth is not None else {"candidates": counts.candidates}
+    asked |= {} if labels.weights is None else {"weights": labels.weights}
     values = Values(replace(counts, labels=Labels(weights=labels.weights)), ties, keys)
-    return Items("query", ids, values, Weights(values), labels.cluster)
+    return Items("query", ids, values, Weights(values), labels.cluster, asked)

@@ -32,7 +32,7 @@ _EVENTS = 0.5
     family="ranking",
     message="{count} negatives have the score −inf: if they are meant to be left out, they still count as candidates, "
     "in chance levels and adjusted metrics",
-    remedy='Pass minus_inf="exclude", or leave filtered candidates out.',
+    remedy='Pass minus_inf="exclude" with the scores, or leave filtered candidates out.',
 )
 def lowest_scores(counts: Counts) -> Evidence:
     """Candidates with the score −inf, which look like filtered ones."""

@@ -151,6 +151,7 @@ POOL = "one pool for all positives, which therefore err together"
 Whole = NDArray[np.integer[Any]]
 _RUNS = ("above", "beside", "positives")
 _QUERIES = ("candidates", "relevant")
+_OPTIONAL = ("owner", "grades", "count", "left")
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,8 @@ class Counts:
         Of each positive, run by run and within one from the highest; None if all are 1.
     count
         How many equal queries each one stands for; None if each is itself.
+    left
+        The numbers of the queries that were left out, among all that were given; None if none was.
     met
         What was left out and what was met.
     negatives
@@ -221,6 +224,7 @@ class Counts:
     labels: Labels = field(default_factory=Labels)
     grades: Floats | None = None
     count: Ints | None = None
+    left: Ints | None = None
     met: Met = field(default_factory=Met)
     negatives: str | None = None
     depth: int | None = None
@@ -292,10 +296,21 @@ class Counts:
         """How many queries each one stands for."""
         return np.ones(len(self.candidates), np.int64) if self.count is None else self.count
 
+    @property
+    def given(self) -> int:
+        """How many queries were given, with those that were left out."""
+        return len(self.candidates) + (0 if self.left is None else len(self.left))
+
+    @property
+    def numbers(self) -> Ints:
+        """The number of each query among all that were given."""
+        every = np.arange(self.given)
+        return every if self.left is None else np.delete(every, self.left)
+
     # ---- other samples
 
     def take(self, rows: Any) -> Counts:
-        """Some queries, by numbers or a mask, in this order."""
+        """Some queries, by numbers or a mask, in this order; they are numbered anew."""
         runs, owner = rows, None
         if self.owner is not None:
             rows = np.arange(len(self.candidates))[rows]
@@ -313,6 +328,7 @@ class Counts:
             labels=self.labels.take(rows),
             grades=grades,
             count=None if self.count is None else self.count[rows],
+            left=None,
         )
 
     @staticmethod
@@ -333,6 +349,8 @@ class Counts:
             owner = np.concatenate([part.query + start for part, start in zip(parts, starts, strict=True)])
         graded = any(part.grades is not None for part in parts)
         folded = any(part.count is not None for part in parts)
+        begin = np.cumsum([0] + [part.given for part in parts[:-1]])
+        left = [part.left + start for part, start in zip(parts, begin, strict=True) if part.left is not None]
         columns: dict[str, Any] = {
             name: np.concatenate([getattr(part, name) for part in parts]) for name in _RUNS + _QUERIES
         }
@@ -343,6 +361,7 @@ class Counts:
             labels=Labels.join([part.labels for part in parts]),
             grades=np.concatenate([part.all_grades for part in parts]) if graded else None,
             count=np.concatenate([part.multiples for part in parts]) if folded else None,
+            left=np.concatenate(left) if left and not folded else None,
             met=sum((part.met for part in parts), Met()),
         )
 
@@ -364,7 +383,7 @@ class Counts:
     def to_arrays(self) -> dict[str, AnyArray]:
         """For an .npz archive, which `from_arrays` reads; nothing in it needs pickle."""
         columns = {name: np.asarray(getattr(self, name)) for name in _RUNS + _QUERIES}
-        optional = {"owner": self.owner, "grades": self.grades, "count": self.count}
+        optional = {name: getattr(self, name) for name in _OPTIONAL}
         facts = {"met": self.met.numbers(), "depth": self.depth or 0, "lists": self.lists}
         facts["negatives"] = self.negatives or ""
         columns |= {name: np.array(fact) for name, fact in facts.items()}
@@ -373,7 +392,7 @@ class Counts:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, AnyArray]) -> Counts:
         """What `to_arrays` gave."""
-        columns: dict[str, Any] = {name: arrays.get(name) for name in (*_RUNS, *_QUERIES, "owner", "grades", "count")}
+        columns: dict[str, Any] = {name: arrays.get(name) for name in (*_RUNS, *_QUERIES, *_OPTIONAL)}
         return cls(
             **columns,
             met=Met(*arrays["met"].tolist()),

@@ -20,7 +20,16 @@ from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.queries import Queries, Rows
 from graphgauge.ranking.scorers import SCORES, Embeddings, FunctionOf, Matrix, Scorer, Task, Tasks
 from graphgauge.ranking.scores import MINUS_INF
-from graphgauge.ranking.sets import Edges, Numbering, Sets, TripleNames, dense, is_one_each, triples_of
+from graphgauge.ranking.sets import (
+    Edges,
+    Numbering,
+    Sets,
+    TripleNames,
+    dense,
+    is_one_each,
+    require_one_numbering,
+    triples_of,
+)
 
 # Scores that are computed at once, which later blocks reuse the memory of; but no fewer queries than these.
 _AT_ONCE, _FEWEST = 1 << 22, 64
@@ -251,6 +260,7 @@ def from_triples(
     sides: Sequence[str] = ("head", "tail"),
     entities: int | None = None,
     names: Any = None,
+    minus_inf: str = "rank",
     groups: Mapping[str, Any] | None = None,
     cluster: Any = None,
     weights: Any = None,
@@ -280,6 +290,8 @@ def from_triples(
         The number of entities, if the model does not have it as `num_entities`.
     names
         (entity names, relation names) in order, or a TriplesFactory, if triples name them.
+    minus_inf
+        What a score of −inf means: `rank`, a low score like any other; `exclude`, no candidate.
     groups, cluster, weights
         As in `from_scores`, one per triple.
 
@@ -303,6 +315,7 @@ def from_triples(
     if not chosen or len({*chosen}) < len(chosen):
         raise OptionError("each side once, at least one", fix='For example sides=("head", "tail").')
     by_name = TripleNames.of(names)
+    require_one_numbering(by_name, known=known, test=test)
     triples = triples_of(test, "test", by_name)
     # Without known triples nothing is left out; with them the test triples are known, too.
     others = triples.take(slice(0, 0))
@@ -317,7 +330,7 @@ def from_triples(
     parts = []
     for side in chosen:
         turned = (triples, others) if side == "tail" else (triples.reversed, others.reversed)
-        parts.append(EntityQueries(scorer(side), Answers(*turned, count), Labels(), "rank"))
+        parts.append(EntityQueries(scorer(side), Answers(*turned, count), Labels(), minus_inf))
     return TripleQueries(parts, _labels(triples, chosen, {"groups": groups, "cluster": cluster, "weights": weights}))
 
 

@@ -5,6 +5,7 @@ inputs ── Queries.from_… ──▶ Queries ── count ──▶ Counts �
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -135,7 +136,9 @@ def queries_of(pos_scores: Any, neg_scores: Any = None, **options: Any) -> Queri
         return Queries.from_scores(pos_scores, neg_scores, **options)
     for name, value in {"neg_scores": neg_scores, **options}.items():
         if value is not None and not (isinstance(value, str) and value in ("rank", "raise")):
-            fix = "Give it to the constructor of the Queries."
+            sources = [each for each in dir(Queries) if each.startswith("from_")]
+            takers = [each for each in sources if name in inspect.signature(getattr(Queries, each)).parameters]
+            fix = f"Give it to the constructor: {', '.join(f'Queries.{each}' for each in takers)} take it."
             raise OptionError(f"a Queries takes no {name}", fix=fix).about(name)
     return pos_scores
 

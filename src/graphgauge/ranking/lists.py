@@ -24,7 +24,7 @@ from graphgauge.ranking.counts import Counts, Labels, Met, stretches
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import Queries, Rows
 from graphgauge.ranking.scores import FIX_NAN, MINUS_INF
-from graphgauge.ranking.sets import Numbering, Sets, numbers_of
+from graphgauge.ranking.sets import Numbering, Sets, is_matrix, numbers_of
 
 _ONE_SCORE = "Candidate lists have one score per candidate: flatten them, with a query for each."
 _ONE_EACH = "Give one per score, one per query in the order in which queries first occur, or {query: value}."
@@ -310,7 +310,8 @@ def from_topk(
     of = Numbering(len(offsets) - 1, count, labels.ids, every, entity="item")
     right, left_out = Sets.read(targets, of, "targets"), Sets.read(known, of, "known")
     largest = int(values.max(initial=-1))
-    count = max(largest + 1, right.entities, left_out.entities) if count is None else count
+    if count is None:  # a matrix has a column for every item
+        count = max(0 if is_matrix(targets) or is_matrix(known) else largest + 1, right.entities, left_out.entities)
     if largest >= count:
         raise InputError(f"item {largest} is not among the {count} items", where="indices")
     right, left_out = (replace(each, entities=count) for each in (right, left_out))
@@ -442,6 +443,8 @@ def _from_run(run: Mapping[Any, Any], relevance: Any, n_items: int | None, about
 def _lists(indices: Any, names: Any) -> tuple[Ints, Ints]:
     """The items of all lists, and where each begins; each item once in a list, unfilled places at the end."""
     needed = "names= of all items in order"
+    if isinstance(indices, tuple) and len(indices) == 2 and "float" in str(getattr(indices[1], "dtype", "")):
+        raise InputError("found a pair of lists and their scores", where="indices", fix="Pass the lists: indices[0].")
     if isinstance(indices, list) and any(np.ndim(each) for each in indices):
         parts = [numbers_of(each, names, f"indices[{number}]", needed) for number, each in enumerate(indices)]
         if any(part.ndim != 1 for part in parts):

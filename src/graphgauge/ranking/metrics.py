@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.metric import AS_CHOSEN, Estimate, Exempt, Metric, MetricFunction
+from graphgauge.core.number import plural
 from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
@@ -102,8 +103,8 @@ def hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     estimate = ranks.estimate(values, binary=binary)
     if k < ranks.fewest_candidates:
         return estimate
-    queries = int(ranks.items[ranks.candidates <= k].sum())
-    warning = f"k = {k} is at least the number of candidates in {queries} queries, which score 1 with any model"
+    queries = plural(int(ranks.items[ranks.candidates <= k].sum()), "query", "queries")
+    warning = f"k = {k} is at least the number of candidates in {queries}, which score 1 with any model"
     return replace(estimate, warnings=(warning,))
 
 

@@ -130,7 +130,9 @@ class Queries(ABC):
         if rows is not None:
             counts, kept = self.count_rows(rows)
             labels = self.labels.take(rows)
-            return replace(counts, labels=labels if kept is None else labels.take(kept))
+            if kept is None:
+                return replace(counts, labels=labels)
+            return replace(counts, labels=labels.take(kept), left=np.flatnonzero(~kept))
         # So many queries are kept as cells of those that count the same, unless they have names.
         fold = self.n > SINGLE and self.labels.ids is None
         parts = [counts.fold() if fold else counts for counts in map(self.count, self.blocks())]

@@ -18,7 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_array, as_labels, as_numeric, is_tensor, on_host, require_shape, sorted_unique
+from graphgauge.core.arrays import (
+    as_array,
+    as_labels,
+    as_numeric,
+    is_frame,
+    is_tensor,
+    on_host,
+    require_shape,
+    sorted_unique,
+)
 from graphgauge.core.errors import InputError
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.ranking.counting import distinct
@@ -106,7 +115,7 @@ class Sets:
         if isinstance(given, Sets):
             return given
         query, entity = _pairs(given, of, where)
-        width = given.shape[1] if _is_matrix(given) else of.entities
+        width = given.shape[1] if is_matrix(given) else of.entities
         return cls.from_pairs(query, entity, of.queries, width)
 
     @classmethod
@@ -164,7 +173,7 @@ class Sets:
 # ---- each form of input as pairs of a query and an entity
 
 
-def _is_matrix(given: Any) -> bool:
+def is_matrix(given: Any) -> bool:
     """Whether sets are a matrix with a column per entity: sparse, or booleans."""
     return hasattr(given, "tocsr") or str(getattr(given, "dtype", "")).removeprefix("torch.") == "bool"
 
@@ -172,12 +181,12 @@ def _is_matrix(given: Any) -> bool:
 def _pairs(given: Any, of: Numbering, where: str) -> Pairs:
     if given is None:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    if _is_matrix(given):
+    if is_matrix(given):
         require_shape(given, (of.queries, of.entities), where, f"One row per {of.query}, one column per {of.entity}.")
         return _of_sparse(given, where) if hasattr(given, "tocsr") else _of_mask(np.asarray(on_host(given, where)))
     if isinstance(given, Mapping):
         return _of_mapping(given, of, where)
-    if hasattr(given, "columns") and not is_tensor(given):
+    if is_frame(given):
         return of.pairs(frame_columns(given, where), where)
     if isinstance(given, tuple):
         return _of_offsets(given, of, where)
@@ -189,11 +198,13 @@ def _pairs(given: Any, of: Numbering, where: str) -> Pairs:
 def _of_sparse(given: Any, where: str) -> Pairs:
     pairs = given.tocoo()
     data = np.asarray(pairs.data)
-    below = np.flatnonzero(data < 0)
-    if below.size:
-        place = f"({pairs.row[below[0]]}, {pairs.col[below[0]]})"
-        what = f"{len(below)} entries are below 0, the first at {place}"
-        raise InputError(what, where=where, fix=f"Keep what counts as right: {where} > 0.")
+    for name, wrong in (("below 0", data < 0), ("NaN", data != data)):
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            what = (
+                f"{np.count_nonzero(wrong)} entries are {name}, the first at ({pairs.row[first]}, {pairs.col[first]})"
+            )
+            raise InputError(what, where=where, fix=f"Keep what counts as right: {where} > 0.")
     row, column = (np.asarray(each)[data > 0].astype(np.int64) for each in (pairs.row, pairs.col))
     return row, column
 
@@ -204,6 +215,9 @@ def _of_mask(given: AnyArray) -> Pairs:
 
 
 def _of_mapping(given: Mapping[Any, Any], of: Numbering, where: str) -> Pairs:
+    for name, part in given.items():
+        if isinstance(part, Mapping) and any(grade != grade for grade in part.values()):
+            raise InputError(f"{name!r:.60} has the grade NaN", where=where, fix="Write 0 for what is not right.")
     parts = [
         [key for key, grade in part.items() if grade > 0] if isinstance(part, Mapping) else list(part)
         for part in given.values()
@@ -294,7 +308,10 @@ def _plural(noun: str) -> str:
     return noun.removesuffix("y") + "ies" if noun.endswith("y") else noun + "s"
 
 
-_TRIPLES = "Pass triples (n, 3) of head, relation and tail, a frame with these columns, or a TriplesFactory."
+_TRIPLES = (
+    "Pass triples (n, 3) of head, relation and tail, a frame with these columns, a TriplesFactory, or a list of these; "
+    "None for none."
+)
 
 
 @dataclass(frozen=True)
@@ -419,7 +436,7 @@ def triples_of(given: Any, where: str, names: TripleNames | None = None) -> Edge
         given = given.mapped_triples
     if isinstance(given, list | tuple) and given and any(_is_triples(part) for part in given):
         return Edges.joined([triples_of(part, f"{where}[{number}]", known) for number, part in enumerate(given)])
-    if hasattr(given, "columns") and not is_tensor(given):
+    if is_frame(given):
         columns = frame_columns(given, where, 3)
     else:
         array = as_array(given, where)
@@ -430,6 +447,28 @@ def triples_of(given: Any, where: str, names: TripleNames | None = None) -> Edge
     kinds = (known.entities, known.relations, known.entities)
     numbers = [numbers_of(column, kind, where, needed) for column, kind in zip(columns, kinds, strict=True)]
     return Edges.of(np.stack(numbers, axis=1), where)
+
+
+def require_one_numbering(names: TripleNames, **given: Any) -> None:
+    """Refuse a factory that numbers entities or relations otherwise than another one, or than the names."""
+    parts = [(where, part) for where, each in given.items() for part in (each if isinstance(each, list) else [each])]
+    for kind, own in (("entity", names.entities), ("relation", names.relations)):
+        named = {} if own is None else {str(name): number for number, name in enumerate(own.tolist())}
+        maps: list[tuple[str, Mapping[Any, Any]]] = [("names", named)]
+        maps += [(where, getattr(part, f"{kind}_to_id")) for where, part in parts if hasattr(part, f"{kind}_to_id")]
+        number_of: dict[str, tuple[int, str]] = {}
+        name_of: dict[int, tuple[str, str]] = {}
+        for where, numbers in maps if len(maps) > 1 else ():
+            for name, number in numbers.items():
+                number_too, first = number_of.setdefault(str(name), (int(number), where))
+                name_too, other = name_of.setdefault(int(number), (str(name), where))
+                if number_too != number or name_too != str(name):
+                    what = f"numbers the {kind} {name!r:.60} as {number}, which "
+                    what += (
+                        f"is {number_too} in {first}" if number_too != number else f"{other} has for {name_too!r:.60}"
+                    )
+                    fix = "Make all factories with entity_to_id= and relation_to_id= of the training factory."
+                    raise InputError(what, where=where, fix=fix)
 
 
 def _in_order(names: Any, where: str) -> AnyArray | None:
@@ -444,4 +483,4 @@ def _in_order(names: Any, where: str) -> AnyArray | None:
 
 
 def _is_triples(part: Any) -> bool:
-    return hasattr(part, "mapped_triples") or hasattr(part, "columns") or np.ndim(part) == 2
+    return hasattr(part, "mapped_triples") or is_frame(part) or np.ndim(part) == 2

@@ -196,7 +196,11 @@ class RankingState:
             kept = part if isinstance(part, PoolQueries) else part.pool() if part.has_pool else None
             arrays |= {} if kept is None else {f"{number}.{name}": each for name, each in kept.to_arrays().items()}
         rules = [[part.minus_inf, part.nan] if isinstance(part, PoolQueries) else None for _, part in parts]
-        listed = [[name, part.n, rule] for (name, part), rule in zip(parts, rules, strict=True)]
+        left = [part.counts.left if isinstance(part, CountedQueries) else None for _, part in parts]
+        listed = [
+            [name, part.n, rule, *([] if gone is None else [len(gone)])]
+            for (name, part), rule, gone in zip(parts, rules, left, strict=True)
+        ]
         write_archive(path, _KIND, {"pooled": self.pooled, "parts": listed}, arrays)
 
     @classmethod
@@ -204,14 +208,19 @@ class RankingState:
         """Read what `save` wrote; a file that was changed is refused."""
         facts, arrays = read_archive(path, _KIND)
         state = cls(pooled=bool(facts["pooled"]))
-        start, whole = 0, Counts.from_arrays(arrays) if "above" in arrays else None
-        for number, (name, size, rules) in enumerate(facts["parts"]):
+        start, before, whole = 0, 0, Counts.from_arrays(arrays) if "above" in arrays else None
+        left_out = np.empty(0, np.int64) if whole is None or whole.left is None else whole.left
+        for number, (name, size, rules, *left) in enumerate(facts["parts"]):
             own = arrays_of(arrays, number)
             if whole is None:
                 state._add(name, PoolQueries.from_arrays(own, *rules))
                 continue
             # What was met is said once, of the whole.
             counts = replace(whole.take(slice(start, start + size)), met=Met() if number else whole.met)
+            if left:
+                counts = replace(counts, left=left_out[: left[0]] - before)
+                left_out = left_out[left[0] :]
+            before += counts.given
             state._add(name, CountedQueries(counts, Pooled.from_arrays(own) if own else None))
             start += size
         return state

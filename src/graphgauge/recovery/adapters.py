@@ -25,7 +25,7 @@ class Side:
 
     `names` are those of all its nodes in order; of a list of edges the nodes that `occur`, in the order of its layer,
     are known, and `names` only if they were given. `states_marks`, that its edges are given by their marks, not by
-    scores; `orientation` and `sign`, that its writer is known to use these.
+    scores; `orientation` and `sign`, that its writer is known to use these; `weights`, what its edges were cut from.
     """
 
     where: str
@@ -35,6 +35,11 @@ class Side:
     states_marks: bool = False
     orientation: str | None = None
     sign: str | None = None
+    weights: Layer | None = None
+
+
+# What is in the names of lingam's classes whose matrices are of groups, times or samples, not of lags.
+_SEVERAL = ("MultiGroup", "Longitudinal", "Bootstrap")
 
 
 def listed(graph: Graph, where: str) -> Side:
@@ -84,10 +89,18 @@ def from_library(value: Any, where: str) -> Side | None:
     return None
 
 
-def has_lags(value: Any) -> bool:
-    """Whether a result says itself that it has lags."""
+def has_lags(value: Any, where: str) -> bool:
+    """Whether a result says itself that it has lags; results that have no graph, or one of each group, are refused."""
     if isinstance(value, list):
-        return bool(value) and has_lags(value[0])
+        return bool(value) and has_lags(value[0], where)
+    if isinstance(value, Mapping) and "val_matrix" in value and "graph" not in value:
+        raise InputError("has no graph", where=where, fix="Pass the results of PCMCI with their graph.")
+    name, fitted = type(value).__name__, [f"adjacency_matri{ending}_" for ending in ("x", "ces")]
+    if any(hasattr(type(value), each) and getattr(value, each, None) is None for each in fitted):
+        raise InputError(f"{name} is not fitted", where=where, fix="Call its fit first.")
+    if hasattr(value, fitted[1]) and any(word in name for word in _SEVERAL):
+        fix = 'Pass one, model.adjacency_matrices_[k] with orientation="column_to_row", sign="absolute".'
+        raise InputError(f"{name} has several graphs, and no lags", where=where, fix=fix)
     links = value.get("graph") if isinstance(value, Mapping) else value
     if isinstance(links, np.ndarray):
         return links.dtype.kind in "US" and links.ndim == 3 and links.shape[2] > 1
@@ -131,15 +144,16 @@ def _from_causal_learn(graph: Any, where: str) -> Side:
 
 
 def _from_gcastle(learner: Any, where: str) -> Side:
-    """A learner's edges; the weights that it has cut rank the cells."""
+    """A learner's edges; the weights that it has cut rank the cells, and are cut again by a threshold."""
     matrix = learner.causal_matrix
     columns = getattr(matrix, "columns", None)
     names = None if columns is None or tuple(columns) == tuple(range(len(columns))) else tuple(columns)
     (layer,) = decoded(np.array(matrix), "gcastle", where)
-    weights = getattr(learner, "weight_causal_matrix", None)
+    weights, cut = getattr(learner, "weight_causal_matrix", None), None
     if weights is not None and np.shape(weights) == (layer.d, layer.d):
+        cut = Layer(layer.d, np.array(weights, np.float64))
         layer = replace(layer, scores=_sizes(weights))
-    return Side(where, (layer,), names=names, states_marks=True)
+    return Side(where, (layer,), names=names, states_marks=True, weights=cut)
 
 
 def _from_lingam(matrices: list[Any], where: str) -> Side:
@@ -147,6 +161,9 @@ def _from_lingam(matrices: list[Any], where: str) -> Side:
     layers = []
     for lag, matrix in enumerate(matrices):
         weights = np.ascontiguousarray(np.asarray(matrix, dtype=np.float64).T)
+        if weights.ndim != 2:  # VARMALiNGAM has two stacks
+            fix = 'Pass one as (d, d, lags + 1), with orientation="column_to_row", sign="absolute".'
+            raise InputError("has stacks of matrices", where=where, fix=fix)
         layer = Layer(len(weights), weights, late=lag > 0)
         common = np.isnan(weights) & np.isnan(weights.T)
         if not lag and common.any():
@@ -172,9 +189,8 @@ def _from_results(results: Mapping[Any, Any], where: str) -> Side | None:
 
 
 def _sizes(values: Any) -> AnyArray:
-    """The sizes of weights as scores; what was not estimated ranks last."""
-    sizes: AnyArray = np.nan_to_num(np.abs(np.asarray(values, dtype=np.float64)), nan=0.0, posinf=np.inf)
-    return np.ascontiguousarray(sizes)
+    """The sizes of weights as scores."""
+    return np.ascontiguousarray(np.abs(np.asarray(values, dtype=np.float64)))
 
 
 # ---- matrices of marks

@@ -28,7 +28,7 @@ DOORS = (
             Option("orientation", _Words, "row_to_column", "How i → j is written, by [TRUTH,]PREDICTION."),
             Option("encoding", _Words | None, None, "How marks are written, by [TRUTH,]PREDICTION."),
             Option("nodes", int | _Words | None, None, "For edges: how many nodes, their names, or `listed`."),
-            Option("columns", dict[str, str] | None, None, "Columns of edges: source=…, target=…, weight=…."),
+            Option("columns", dict[str, str] | None, None, "Of edges: source=…,target=…,weight=…,true_source=…."),
             Option("lagged", bool | None, None, "The matrices are (d, d, lags + 1)."),
             Option("zero_division", float | None, None, "Value of a ratio without denominator; NaN by default."),
         ),

@@ -48,8 +48,9 @@ def drawings(pair: Pair) -> dict[str, Grid]:
         names = pair.names if pair.names is not None else range(pair.d)
         tables["edges"] = Grid.of(kind=kinds, source=source, target=target)
         tables["nodes"] = Grid.of(node=[str(name) for name in names], n=list(range(pair.d)))
-        sweep = swept((pair,), scores_of((pair,)))
-        tables["thresholds"] = Grid({name: sweep[name] for name in ("threshold", "directed_shd", "skeleton_shd")})
+        if pair.prediction[0].scores is None:
+            sweep = swept((pair,), scores_of((pair,)))
+            tables["thresholds"] = Grid({name: sweep[name] for name in ("threshold", "directed_shd", "skeleton_shd")})
     return tables
 
 

@@ -232,7 +232,7 @@ def threshold_sweep(A_true: Any, A_pred: Any, thresholds: Sequence[float] | None
     >>> sweep["threshold"].tolist(), sweep["directed_precision"].tolist()
     ([0.1, 0.5], [0.5, 1.0])
     """
-    compared = _all(A_true, A_pred, reading)
+    compared = _all(A_true, A_pred, {"threshold": 0.0, **reading})
     if thresholds is None:
         return swept(compared, scores_of(compared))
     given = as_numeric(thresholds, "thresholds")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric, is_tensor
+from graphgauge.core.arrays import as_array, as_numeric, is_frame, is_tensor, on_host
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy, number
 from graphgauge.core.types import AnyArray, Ints, Mask
@@ -46,7 +46,7 @@ class Reading:
     orientation: Any = "row_to_column"
     encoding: Any = None
     nodes: Any = None
-    columns: Mapping[str, str] | None = None
+    columns: Any = None
     lagged: bool | None = None
     sources: Any = None
     nan: str = "raise"
@@ -62,9 +62,10 @@ class Reading:
             if code is not None and direction != "row_to_column":
                 what = f"orientation={direction!r} with encoding={code!r}"
                 raise OptionError(what, fix="An encoding sets the direction.")
-        if self.columns is not None and not {"source", "target"} <= set(self.columns) <= set(_ROLES):
-            fix = 'For example columns={"source": "TF", "target": "gene", "weight": "score"}.'
-            raise OptionError(f"columns names {', '.join(map(str, self.columns)) or 'nothing'}", fix=fix)
+        for columns in self.tables:
+            if columns is not None and not {"source", "target"} <= set(columns) <= set(_ROLES):
+                fix = 'For example columns={"source": "TF", "target": "gene", "weight": "score"}.'
+                raise OptionError(f"columns names {', '.join(map(str, columns)) or 'nothing'}", fix=fix)
 
     @property
     def orientations(self) -> tuple[Any, ...]:
@@ -73,6 +74,15 @@ class Reading:
     @property
     def encodings(self) -> tuple[Any, ...]:
         return _for_both("encoding", self.encoding, None)
+
+    @property
+    def tables(self) -> tuple[Mapping[str, str] | None, ...]:
+        """The columns of truth and prediction; of both, unless it is a pair or some are called `true_…`."""
+        if not isinstance(self.columns, Mapping):
+            return _for_both("columns", self.columns, None)
+        own = {role: name for role, name in self.columns.items() if not str(role).startswith("true_")}
+        true = {role.removeprefix("true_"): name for role, name in self.columns.items() if role not in own}
+        return own | true, own if own or not true else None
 
 
 def _for_both(option: str, value: Any, usual: Any) -> tuple[Any, ...]:
@@ -97,9 +107,8 @@ def _one_word(value: Any) -> Any:
 
 def pairs(A_true: Any, A_pred: Any, reading: Reading) -> list[Pair]:
     """Each pair of a true and a predicted graph, over the same nodes in the same order."""
-    lagged = reading.lagged
-    if lagged is None:
-        lagged = has_lags(A_true) or has_lags(A_pred)
+    said = [has_lags(value, where) for value, where in zip((A_true, A_pred), _ARGUMENTS, strict=True)]
+    lagged = any(said) if reading.lagged is None else reading.lagged
     truths, predictions = (
         _several(value, lagged, code) for value, code in zip((A_true, A_pred), reading.encodings, strict=True)
     )
@@ -142,7 +151,9 @@ def _is_graph(part: Any) -> bool:
 def _read(value: Any, where: str, lagged: bool, reading: Reading) -> Side:
     """One argument as a side."""
     place = _ARGUMENTS.index(where)
-    side = from_library(value, where) or _read_plain(value, where, reading.encodings[place], lagged, reading.columns)
+    side = from_library(value, where) or _read_plain(
+        value, where, reading.encodings[place], lagged, reading.tables[place]
+    )
     if lagged and side.occur is not None:
         raise InputError("a list of edges has no lags", where=where, fix="Pass an array (d, d, lags + 1).")
     if len(side.layers) > 1 and not lagged:
@@ -164,7 +175,7 @@ def _read_plain(value: Any, where: str, encoding: str | None, lagged: bool, colu
             return listed(Graph.from_edges(value), where)
         except InputError as error:
             raise InputError(error.what, where=where, fix=error.fix) from None
-    if isinstance(value, Mapping) or (hasattr(value, "columns") and hasattr(value, "__getitem__")):
+    if isinstance(value, Mapping) or is_frame(value):
         return _from_table(value, where, encoding, lagged, columns)
     if hasattr(value, "tocsr") and hasattr(value, "nnz"):
         _refuse_many(max(value.shape), where)
@@ -210,7 +221,7 @@ def _from_table(table: Any, where: str, encoding: str | None, lagged: bool, colu
     Rows have the names of an index of pandas that is no plain count, of one more column in front, or of the columns.
     """
     names = tuple(getattr(table, "column_names", None) or (table if isinstance(table, Mapping) else table.columns))
-    values = {name: np.asarray(table[name]) for name in names}
+    values = {name: as_array(table[name], where, ragged=_TABLE) for name in names}
     if (columns and columns["source"] in names) or {"source", "target"} <= set(names):
         return _edges_of(values, where, columns)
     index, size = getattr(table, "index", None), len(next(iter(values.values()), ()))
@@ -219,7 +230,10 @@ def _from_table(table: Any, where: str, encoding: str | None, lagged: bool, colu
         index, names = [str(name) for name in values[names[0]].tolist()], names[1:]
     if len(names) != size or any(values[name].dtype.kind not in "fiubO" for name in names):
         head = some([str(name) for name in values])
-        fix = f'The columns are {head}; for edges pass columns={{"source": …, "target": …, "weight": …}}.'
+        named = '"source": …, "target": …, "weight": …'
+        if columns and where == _ARGUMENTS[0]:
+            named = '"true_source": …, "true_target": …'
+        fix = f"The columns are {head}; for edges pass columns={{{named}}}."
         raise InputError("is neither a square matrix nor a table of edges", where=where, fix=fix)
     rows, order = distinct_names(names if index is None else index, where), distinct_names(names, where)
     matrix = np.column_stack([values[name] for name in names]) if names else np.zeros((0, 0))
@@ -232,9 +246,15 @@ def _from_table(table: Any, where: str, encoding: str | None, lagged: bool, colu
 def _edges_of(table: Mapping[Any, AnyArray], where: str, columns: Mapping[str, str] | None) -> Side:
     """Edges from columns by name."""
     chosen = columns if columns and columns["source"] in table else {role: role for role in _ROLES if role in table}
+    if where == _ARGUMENTS[0] and chosen.get("weight") not in table:  # which only scores need
+        chosen = {role: chosen[role] for role in _ROLES[:2]}
     absent = next((name for name in chosen.values() if name not in table), None)
     if absent is not None:
         raise InputError(f"has no column {absent!r}", where=where, fix=f"It has {some(list(map(str, table)))}.")
+    unread = next((name for name in table if name not in chosen.values() and table[name].dtype.kind == "f"), None)
+    if where == _ARGUMENTS[1] and "weight" not in chosen and unread is not None:
+        fix = f'Pass columns={{"source": …, "target": …, "weight": "{unread}"}}, or leave the column out.'
+        raise InputError(f"has no weights, and the column {unread!r} is not read", where=where, fix=fix)
     source, target, *weight = (table[chosen[role]].tolist() for role in _ROLES if role in chosen)
     try:
         return listed(Graph(source, target, *(list(map(float, column)) for column in weight)), where)
@@ -255,7 +275,8 @@ def _refuse_many(d: int, where: str) -> None:
 def _pair(A_true: Any, A_pred: Any, reading: Reading, lagged: bool, row: int | None = None) -> Pair:
     """One pair; errors about values name its `row` among several."""
     given = zip((A_true, A_pred), _ARGUMENTS, strict=True)
-    sides = tuple(_read(value, where, lagged, reading) for value, where in given)
+    true, prediction = (_read(value, where, lagged, reading) for value, where in given)
+    sides = true, prediction if reading.threshold is None else _to_cut(prediction)
     order, d = _nodes(sides, reading.nodes)
     truth, layers = (_placed(side, order, d, reading.nodes) for side in sides)
     if len(truth) != len(layers):
@@ -274,6 +295,16 @@ def _pair(A_true: Any, A_pred: Any, reading: Reading, lagged: bool, row: int | N
     pair = Pair(truth, layers, cut, order)
     pair = replace(pair, sources=_sources(reading.sources, pair))
     return _checked(pair, sign, prediction.states_marks, reading.nan, row)
+
+
+def _to_cut(side: Side) -> Side:
+    """A prediction to which a threshold applies: of a learner the weights that its graph was cut from."""
+    if side.weights is not None:
+        return replace(side, layers=(side.weights,), states_marks=False, sign="absolute")
+    if any(layer.scores is not None for layer in side.layers):
+        fix = "Leave threshold= out, or pass its scores as a matrix."
+        raise OptionError(f"{side.where} has a graph of its own, on which no threshold acts", fix=fix)
+    return side
 
 
 # ---- nodes
@@ -363,7 +394,19 @@ def _sources(sources: Any, pair: Pair) -> Mask | None:
     if isinstance(sources, str) or not np.iterable(sources):
         fix = 'Pass names or numbers of nodes, or "listed" for those from which true edges start.'
         raise OptionError(f"sources is {sources!r:.60}", fix=fix)
-    held[numbers_of(sources, pair.names if pair.names is not None else tuple(range(pair.d)), "sources")] = True
+    given, order = list(on_host(sources, "sources")), pair.names if pair.names is not None else tuple(range(pair.d))
+    if given and all(isinstance(each, bool | np.bool_) for each in given):
+        if len(given) != pair.d:
+            what = f"{len(given)} entries True or False for {pair.d} nodes"
+            raise InputError(what, where="sources", fix="Pass one entry per node, or names.")
+        return np.array(given, np.bool_)
+    if are_numbers(order):  # which files have as texts
+        given, order = list(map(str, given)), tuple(map(str, order))
+    try:
+        held[numbers_of(given, order, "sources")] = True
+    except InputError as error:
+        unnamed = f"The nodes are 0 … {pair.d - 1}; pass nodes= to name them." if pair.names is None else error.fix
+        raise InputError(error.what, where="sources", fix=unnamed) from None
     return held
 
 
@@ -375,18 +418,21 @@ def _checked(pair: Pair, sign: str | None, states_marks: bool, nan: str, row: in
     facts = [[layer.facts for layer in layers] for layers in (pair.truth, pair.prediction)]
     true, found = ({name: any(each[name] for each in side) for name in side[0]} for side in facts)
     if true["missing"]:
-        raise _wrong_values(pair, 0, np.isnan, "values are NaN", "Cells must be 0 or not 0.", row)
+        wrong = [_cells(layer, np.isnan) for layer in pair.truth]
+        raise _wrong_values(pair, 0, wrong, "values are NaN", "Cells must be 0 or not 0.", row)
     if pair.cut.threshold < 0 and any(layer.matrix is None for layer in pair.prediction):
         what = f"threshold is {pair.cut.threshold:g}, below 0, so every cell that is not stored would be an edge"
         raise OptionError(what, fix="Pass a dense matrix, or a threshold of at least 0.")
-    if found["missing"]:
+    if found["missing"] or any(layer.scores is not None for layer in pair.prediction):
         cells = [_missing(layer) for layer in pair.prediction]
         missing = tuple(each[pair.allowed(each, lag)] for lag, each in enumerate(cells))
-        if nan == "raise" and any(cells.size for cells in missing):
-            raise _wrong_values(pair, 1, np.isnan, "values are NaN", _FIX_NAN, row)
-        pair = replace(pair, missing=missing)
+        is_missing = any(cells.size for cells in missing)
+        if nan == "raise" and is_missing:
+            raise _wrong_values(pair, 1, missing, "values are NaN", _FIX_NAN, row)
+        pair = replace(pair, missing=missing if is_missing else ())
     if found["negative"] and sign is None:
-        raise _wrong_values(pair, 1, lambda part: part < 0, "scores are negative", _FIX_SIGN, row)
+        wrong = [_cells(layer, lambda part: part < 0) for layer in pair.prediction]
+        raise _wrong_values(pair, 1, wrong, "scores are negative", _FIX_SIGN, row)
     swapped = true["weighted"] and found["edges"] and not found["weighted"] and not states_marks
     if swapped and not _has_weights(pair.truth):
         raise InputError(
@@ -400,8 +446,16 @@ def _checked(pair: Pair, sign: str | None, states_marks: bool, nan: str, row: in
 
 def _missing(layer: Layer) -> Ints:
     """The cells without a score, in order; both of an edge without direction."""
+    if layer.scores is not None:
+        cells = np.flatnonzero(np.isnan(layer.scores))
+        return cells if layer.late else cells[cells % (layer.d + 1) != 0]
     cells, kinds, _ = layer.listed.only(np.isnan(layer.listed.weights))
     return np.sort(np.append(cells, mirrored(cells[kinds >= Kind.LINE], layer.d)))
+
+
+def _cells(layer: Layer, is_wrong: Callable[[AnyArray], Mask]) -> Ints:
+    """The cells with a wrong weight."""
+    return layer.listed.cells[is_wrong(layer.listed.weights)]
 
 
 def _has_weights(layers: Sequence[Layer]) -> bool:
@@ -410,21 +464,18 @@ def _has_weights(layers: Sequence[Layer]) -> bool:
     return bool(((values < 0) | (values > 1)).any() and (values != np.floor(values)).any())
 
 
-def _wrong_values(
-    pair: Pair, side: int, is_wrong: Callable[[AnyArray], Mask], said: str, fix: str, row: int | None
-) -> InputError:
-    """How many values are wrong, and where the first one is."""
-    layers = (pair.truth, pair.prediction)[side]
-    cells = [layer.listed.cells[is_wrong(layer.listed.weights)] for layer in layers]
+def _wrong_values(pair: Pair, side: int, cells: Sequence[Ints], said: str, fix: str, row: int | None) -> InputError:
+    """How many values are wrong, and where the first one is; a list of cells per layer."""
     lag = next(lag for lag, wrong in enumerate(cells) if len(wrong))
     first = [int(end) for end in divmod(int(cells[lag][0]), pair.d)]
-    index = (*([] if row is None else [row]), *first, *([lag] if len(layers) > 1 else []))
+    index = (*([] if row is None else [row]), *first, *([lag] if len(cells) > 1 else []))
     total = sum(2 * pairs + cells for pairs, cells in map(pair.units, pair.lags))
     what = f"{sum(map(len, cells)):,} of {total:,} {said}, the first at index {index}"
     return InputError(what, where=_ARGUMENTS[side], fix=fix)
 
 
 _SQUARE = "Row i, column j is the edge i → j; pass a list of edges as a list of tuples."
+_TABLE = "Columns are equally long; of tigramite's links pass structural_causal_processes.links_to_graph(links)."
 _LAGS = (
     "A[i, j, l] is the edge from i at t − l to j at t; pass np.moveaxis(A, 0, -1) if A is (lags + 1, d, d), or "
     "lagged=False without lags."

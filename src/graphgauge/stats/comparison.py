@@ -206,6 +206,8 @@ class _Tested:
             std = math.sqrt(sum(each.variance for each in samples) / len(samples))
             error /= len(samples)
             interval = of_value(mean, error, df, 1 - self.alpha, "t", design.plural, self.panel.bounds)
+            known = layout.intervals.get(method)
+            interval = known if known is not None and math.isclose(known.level, 1 - self.alpha) else interval
             std = 0.0 if is_rounding(std, self.largest) else std
             standings.append(Standing(method=method, mean=mean, std=std, n=n, interval=interval, mean_rank=ranks[i]))
         order = self.panel.badness([each.mean for each in standings]).tolist()

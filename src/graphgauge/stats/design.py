@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.number import plural
+from graphgauge.core.result import Interval
 from graphgauge.core.types import AnyArray, Floats
 from graphgauge.stats.effects import units_needed
 from graphgauge.stats.panel import Gap, Missing, Panel
@@ -127,7 +128,8 @@ class Layout:
     """The scores that a comparison tests: for each stratum (a dataset) those of every method.
 
     Paired scores are in the same order. Printed ones are samples without scores. `cluster` labels items that err
-    together, and items `in_time` are time steps in their order.
+    together, and items `in_time` are time steps in their order. `intervals` are those of evaluations whose items are
+    compared, all of them.
     """
 
     methods: tuple[str, ...]
@@ -136,6 +138,7 @@ class Layout:
     notes: tuple[str, ...] = ()
     cluster: AnyArray | None = None
     in_time: bool = False
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
 
 
 def layout_of_runs(panel: Panel, declared: RunsDesign, datasets: DatasetsDesign, missing: Missing) -> Layout:
@@ -175,6 +178,7 @@ def layout_of_runs(panel: Panel, declared: RunsDesign, datasets: DatasetsDesign,
         split=split_of(panel.truths, named),
     )
     if number == 1 or datasets == "these":
+        _refuse_without_spread(panel.metric, named, methods, strata)
         return Layout(tuple(methods), tuple(strata), design, tuple(notes))
     means = np.array([[Sample.from_scores(cell).mean for cell in cells] for cells in strata]).T
     drawn = Design(unit="dataset", units=(number, number), paired=True, datasets="drawn", number=number)
@@ -242,12 +246,10 @@ def _kept(own: Mapping[str, Mapping[Seed, Score]], methods: Sequence[str], paire
 
 
 def _cell(scores: Sequence[Score]) -> Floats | Sample:
-    """The scores of one method on one dataset; several printed means become one sample."""
+    """The scores of one method on one dataset; a printed mean is a sample without scores."""
     values = np.array([score.value for score in scores])
     if all(score.runs == 1 for score in scores):
         return values
-    if len(scores) > 1:
-        raise InputError("a printed mean and other scores of one method on one dataset", fix="Keep one of them.")
     (score,) = scores
     return Sample(score.value, score.std**2, score.runs)
 
@@ -255,6 +257,21 @@ def _cell(scores: Sequence[Score]) -> Floats | Sample:
 def largest_of(cell: Floats | Sample) -> float:
     """The size of the largest score."""
     return abs(cell.mean) if isinstance(cell, Sample) else float(np.abs(cell).max())
+
+
+def _refuse_without_spread(
+    metric: str, datasets: Sequence[str], methods: Sequence[str], strata: Sequence[Sequence[Floats | Sample]]
+) -> None:
+    """Printed means of several runs are not tested without their standard deviations."""
+    lacking = [
+        on_dataset(method, dataset)
+        for dataset, cells in zip(datasets, strata, strict=True)
+        for method, cell in zip(methods, cells, strict=True)
+        if isinstance(cell, Sample) and math.isnan(cell.variance)
+    ]
+    if lacking:
+        what = f"the standard deviation of {metric} is missing for {listing(lacking, 4)}"
+        raise InputError(what, fix="Printed means are compared by mean, std and n.")
 
 
 def _refuse_infinite(metric: str, dataset: str, methods: Sequence[str], cells: Sequence[Floats | Sample]) -> None:

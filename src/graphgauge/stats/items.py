@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.items import Items
-from graphgauge.core.types import AnyArray, Floats
+from graphgauge.core.result import Interval
+from graphgauge.core.types import AnyArray, Floats, Mask
 from graphgauge.stats import truth
 from graphgauge.stats.design import Design, Layout
 from graphgauge.stats.panel import Missing, Panel
 from graphgauge.stats.runs import Run, Seed, seed_order
-from graphgauge.stats.text import listing
+from graphgauge.stats.text import OTHER_DATA, listing
 
 _KEEP = "Evaluate all runs with --keep-items, or save the evaluations with their items."
+
+
+# What to do if items were asked something else, by the name of what differs.
+_ASKED = {
+    "candidates": "Filtered and raw ranks, or ranks among other negatives, are not compared: pass the same known=, "
+    "negatives and masks for all.",
+    "weights": "Give all runs the same weights=.",
+    "cells": "Evaluate all runs with the same cells masked.",
+    "sums of truths": "Evaluate all runs against the same truths.",
+}
 
 
 def layout_of_items(panel: Panel, missing: Missing) -> Layout:
@@ -43,7 +54,7 @@ def layout_of_items(panel: Panel, missing: Missing) -> Layout:
     )
     known = ~np.isnan(table).any(axis=0)
     cluster = _cluster(tables, rows)
-    notes = list(panel.notes)
+    notes = [*panel.notes, *_other_questions(tables, rows, panel)]
     if not known.all():
         notes.append(f"{int((~known).sum()):,} of {len(known):,} items are left out, for which a method has no value")
     cluster = None if cluster is None else np.unique(cluster[known], return_inverse=True)[1]
@@ -58,7 +69,15 @@ def layout_of_items(panel: Panel, missing: Missing) -> Layout:
         seeds=max(sum(m == method for m, _ in tables) for method in methods),
     )
     in_time = first.unit == "time step"
-    return Layout(tuple(methods), (tuple(table[:, known]),), design, tuple(notes), cluster, in_time)
+    whole = design.seeds == 1 and all(len(items) == number for items in tables.values())
+    intervals = _intervals(runs, panel.metric) if whole else {}
+    return Layout(tuple(methods), (tuple(table[:, known]),), design, tuple(notes), cluster, in_time, intervals)
+
+
+def _intervals(runs: Sequence[Run], metric: str) -> dict[str, Interval]:
+    """The interval of each evaluation: one value has one interval, wherever it is printed."""
+    found = {run.method: run.evaluation[metric].interval for run in runs if run.evaluation is not None}
+    return {method: interval for method, interval in found.items() if interval is not None}
 
 
 def _items_of(run: Run, metric: str) -> Items:
@@ -106,6 +125,38 @@ def _rows(items: Items, ids: AnyArray) -> AnyArray:
     return np.asarray(order[np.searchsorted(items.ids, ids, sorter=order)])
 
 
+def _other_questions(
+    tables: Mapping[tuple[str, Seed], Items], rows: Mapping[tuple[str, Seed], AnyArray], panel: Panel
+) -> list[str]:
+    """Refuse runs that were asked something else about the same items; what was omitted as NaN is said."""
+    (first, base), *others = tables.items()
+    for run, items in others:
+        if not base.asked or not items.asked:  # it was not recorded
+            continue
+        for name in dict.fromkeys((*base.asked, *items.asked)):
+            one, other = base.asked.get(name), items.asked.get(name)
+            if one is None or other is None:
+                count = len(rows[first])
+            else:
+                count = int(_apart(one[rows[first]], other[rows[run]]).sum())
+            if not count:
+                continue
+            what = f"{count:,} of {len(rows[first]):,} items have other {name}"
+            if any(each.scores[panel.metric].conventions.get("nan") == "omit" for each in panel.runs):
+                return [f"{OTHER_DATA}: {what}"]
+            who = f"{first[0]} (seed {first[1]}) and {run[0]} (seed {run[1]})"
+            raise InputError(f"{what} in {who}", fix=_ASKED.get(name, "Evaluate all runs on the same test data."))
+    return []
+
+
+def _apart(one: AnyArray, other: AnyArray) -> Mask:
+    """Which numbers differ: whole ones at all, others by more than float32 rounds. NaN equals NaN."""
+    if one.dtype.kind == other.dtype.kind == "f":
+        nearly = np.abs(one - other) <= 1e-6 * np.nanmax(np.abs(one), initial=0.0)
+        return ~(nearly | ((one != one) & (other != other)))
+    return np.asarray(one != other)
+
+
 def _cluster(tables: Mapping[tuple[str, Seed], Items], rows: Mapping[tuple[str, Seed], AnyArray]) -> AnyArray | None:
     """The clusters of the items, which all runs have to agree on."""
     labels = {
@@ -115,7 +166,7 @@ def _cluster(tables: Mapping[tuple[str, Seed], Items], rows: Mapping[tuple[str, 
     for (method, seed), own in labels.items():
         if (own is None) != (first is None) or (own is not None and not _alike(own, first)):
             what = f"the items of {method} (seed {seed}) are clustered differently"
-            raise InputError(what, fix="Evaluate all runs with the same cluster=.")
+            raise InputError(what, fix="Evaluate all runs on the same items, with the same cluster=.")
     return first
 
 

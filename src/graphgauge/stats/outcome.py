@@ -19,6 +19,7 @@ from graphgauge.core.sealed import encode, read
 from graphgauge.stats import view
 from graphgauge.stats.design import Design
 from graphgauge.stats.many import Friedman, cliques
+from graphgauge.stats.text import OTHER_DATA
 
 Verdict = Literal["first", "second", "none", "cannot", "invalid"]
 
@@ -37,11 +38,11 @@ class Standing(Struct, frozen=True, kw_only=True):
 class Pair(Struct, frozen=True, kw_only=True):
     """Two methods: the difference first − second, its interval, and the test of it.
 
-    `effect` is the rank-biserial correlation, Cliff's delta of independent runs, or of printed means the difference
-    over their pooled standard deviation; it is positive if the first is better. `p_holm` is corrected for all pairs and
-    metrics, and `lowest_p` is the smallest p of the design. `wide` is the interval of tests against a margin, at level
-    1 − 2α. The verdict is `first` or `second` (that one is better), `none`, `cannot` (the design could not have
-    rejected) or `invalid` (an error makes the numbers of one incomparable).
+    `effect` is the rank-biserial correlation of all pairs of scores, Cliff's delta of independent runs, or of printed
+    means the difference over their pooled standard deviation; it is positive if the first is better. `p_holm` is
+    corrected for all pairs and metrics, and `lowest_p` is the smallest p of the design. `wide` is the interval of tests
+    against a margin, at level 1 − 2α. The verdict is `first` or `second` (that one is better), `none`, `cannot` (the
+    design could not have rejected) or `invalid` (an error makes the numbers of one incomparable).
     """
 
     names: tuple[str, str]
@@ -157,8 +158,9 @@ class Comparison(view.Shown, Struct, frozen=True, kw_only=True, eq=False, dict=T
 
     @property
     def conclusion(self) -> str:
-        """One sentence that a paper could quote."""
-        return view.conclusion(self)
+        """One sentence that a paper could quote, and another if the methods were measured on different cells."""
+        said = [f"But {note}." for note in self.notes if note.startswith(OTHER_DATA)]
+        return " ".join([view.conclusion(self), *said])
 
     @property
     def margins(self) -> list[str]:

@@ -140,6 +140,8 @@ def panel_of(
         one_of("direction", direction, DIRECTIONS)
     if not len(runs):
         raise InputError("there are no runs")
+    if not isinstance(metric, str | None):
+        raise OptionError(f"metric is {metric!r:.80}, not one name", fix="Compare on one metric at a time.")
     if metric is None and len(runs.metrics) != 1:
         raise OptionError("metric is missing", fix=f"The runs have {listing(runs.metrics) or 'none'}.").about("metric")
     metric = runs.metrics[0] if metric is None else metric
@@ -203,6 +205,10 @@ def _values(runs: Sequence[Run], metric: str) -> tuple[dict[str, dict[str, dict[
             why = run.failed or score.reason or ("NaN" if metric in run.scores else f"no {metric}")
             gaps.append(Gap(run.method, run.dataset, run.seed, why))
     for dataset, own in scores.items():
+        for method, seeds in own.items():
+            if len(seeds) > 1 and any(score.runs > 1 for score in seeds.values()):
+                what = f"{on_dataset(method, dataset)} has a printed mean of {metric} and other scores"
+                raise InputError(what, fix="Keep one of them, or name the column in which they differ.")
         for method, seed in _absent(own):
             own[method][seed] = Score(math.nan)
             gaps.append(Gap(method, dataset, seed, "no run"))
@@ -234,10 +240,15 @@ def _bounds(scores: Sequence[Score]) -> tuple[float, float]:
     return (-math.inf, math.inf) if any(each.value < low or each.value > high for each in scores) else (low, high)
 
 
+_FIX = "Use the same conventions for all runs, or compare them separately."
+# How runs under other conventions become comparable.
+_FIXES = {"quantile levels": "Evaluate all at the same levels; a Gaussian or members can be given as quantiles."}
+
+
 def _refuse_mixed(metric: str, name: str, stated: Sequence[tuple[Run, str]]) -> None:
     if len({value for _, value in stated}) > 1:
         what = f"{metric} was measured under different conventions: {name} is {_by_value(stated)}"
-        raise InputError(what, fix="Use the same conventions for all runs, or compare them separately.")
+        raise InputError(what, fix=_FIXES.get(name, _FIX))
 
 
 def _by_value(stated: Sequence[tuple[Run, str]]) -> str:

@@ -250,10 +250,9 @@ def doubled_midranks(sizes: Floats) -> Ints:
 
 
 def rank_biserial(differences: Floats) -> float:
-    """(W₊ − W₋)/(W₊ + W₋) of differences without NaN, zeros dropped; NaN if all are zero."""
-    signed = differences[differences != 0]
-    doubled = doubled_midranks(np.abs(signed))
-    return float((doubled * np.sign(signed)).sum() / doubled.sum()) if len(signed) else math.nan
+    """(W₊ − W₋)/(W₊ + W₋ + W₀) of differences without NaN; zeros have the lowest ranks. NaN if all are zero."""
+    doubled = doubled_midranks(np.abs(differences))
+    return float((doubled * np.sign(differences)).sum() / doubled.sum()) if differences.any() else math.nan
 
 
 def effect_word(size: float, *, of_means: bool = False) -> str:

@@ -30,6 +30,8 @@ _HIGHER = re.compile(
 _LOWER = re.compile(
     "loss|mae|rmse|mse|mape|smape|crps|error|err|nll|perplexity|ppl|fid|wer|cer|brier|ece|fpr|fdr|fnr|latency|shd"
 )
+# Words for the spread of a metric, which has no better direction.
+_SPREADS = frozenset(("std", "sd", "sem", "stderr", "var"))
 
 
 @dataclass(frozen=True)
@@ -262,4 +264,4 @@ def usual_direction(name: str) -> Literal["higher", "lower"] | None:
     """Which direction of a metric is better, if its name says it: `test_acc`, `val/loss`, `Accuracy`."""
     words = set(re.split(r"[\W_]+", name.lower()))
     higher, lower = (any(map(meaning.fullmatch, words)) for meaning in (_HIGHER, _LOWER))
-    return None if higher == lower else "higher" if higher else "lower"
+    return None if higher == lower or words & _SPREADS else "higher" if higher else "lower"

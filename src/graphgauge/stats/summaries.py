@@ -21,7 +21,7 @@ from graphgauge.stats.errors import sample_std
 from graphgauge.stats.intervals import of_runs, t_interval
 from graphgauge.stats.panel import MISSING, Better, Missing, Panel, panel_of
 from graphgauge.stats.reading import read_runs
-from graphgauge.stats.runs import Runs
+from graphgauge.stats.runs import UNNAMED, Runs, on_dataset
 from graphgauge.stats.text import decimals, ends, fixed, listing, plus_minus, together
 from graphgauge.stats.view import FORMS, Shown
 
@@ -167,17 +167,28 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
 
     def _marks(self, metric: str, dataset: str, marks: str) -> tuple[dict[str, str], str | None]:
         """The marks of methods, and why there are none."""
-        panel = self.panels[metric]
-        rows = [row for row in self.rows if (row.metric, row.dataset) == (metric, dataset) and not math.isnan(row.mean)]
+        panel, none = self.panels[metric], f"No marks of {on_dataset(metric, dataset)}"
+        known = [row for row in self.rows if (row.metric, row.dataset) == (metric, dataset)]
+        rows = [row for row in known if not math.isnan(row.mean)]
         ranked = [row for row in rows if row.method not in panel.invalid]
-        if marks == "none" or len(rows) < 2 or not ranked or panel.direction in (None, "none") or panel.different:
+        if marks == "none" or len(rows) < 2 or not ranked or panel.direction == "none" or panel.different:
             return {}, None
+        if panel.direction is None:
+            name = ', or name the metric: metrics="accuracy"' if metric == UNNAMED else ""
+            what = f"No marks of {metric}: its better direction is not known; "
+            what += f'write directions={{"{metric}": "higher"}}{name}.'
+            return {}, what if marks == "tests" else None
         badness = {row.method: float(panel.badness(row.mean)) for row in ranked}
         best = [method for method, value in badness.items() if value == min(badness.values())]
+        if math.isinf(badness[best[0]]):
+            return {}, f"{none}: the mean of {best[0]} is infinite."
         if len(best) == len(rows):
             return {}, None
         if marks == "best":
             return dict.fromkeys(best, "best"), None
+        undefined = next((row for row in known if math.isnan(row.mean)), None)
+        if undefined is not None:
+            return {}, f"{none}: the mean of {undefined.method} is undefined ({undefined.reason})."
         from graphgauge.stats.comparison import compare
 
         runs = Runs(run for run in panel.runs if run.dataset == dataset)
@@ -185,9 +196,12 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
             missing = "omit" if self.missing == "raise" else self.missing
             found = compare(runs, metric=metric, confidence=self.confidence, missing=missing, direction=panel.better)  # type: ignore[arg-type]
         except GraphgaugeError as error:
-            return {}, f"No marks of {metric}: {error}"
+            return {}, f"{none}: {error}"
         if not found.can_reject:
-            return {}, found.conclusion
+            more = [sentence(note) for note in found.notes if note not in panel.notes]
+            return {}, " ".join([found.conclusion, *more])
+        if found.best not in best:
+            return {}, f"{none}: over the runs that are compared, {found.best} has the best mean."
         close = {
             name for pair in found.pairs if found.best in pair.names and not pair.significant for name in pair.names
         }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
 import re
@@ -14,15 +13,42 @@ from typing import Any, NamedTuple
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.extras import need
-from graphgauge.stats.runs import UNNAMED, Run, Score, Seed, known_metric, on_dataset, repetition, seed_of
+from graphgauge.io.places import readable
+from graphgauge.io.text import read_rows
+from graphgauge.stats.runs import (
+    UNNAMED,
+    Run,
+    Score,
+    Seed,
+    declared_metric,
+    known_metric,
+    on_dataset,
+    repetition,
+    seed_of,
+)
 from graphgauge.stats.text import listing
 
+_ADD_N = (
+    'Add a column n, the number of runs of each mean (in pandas, frame.assign(n=5)), or name it: columns={"n": COLUMN}.'
+)
 LABELS = ("method", "dataset", "seed")
 ROLES = (*LABELS, "metric", "value", "mean", "std", "n")
 _NAMES_LISTED = 12
 _EMPTY = frozenset(("", "nan", "na", "n/a", "<na>", "nat", "null", "none"))
-_PRINTED = re.compile(r"\s*(?P<mean>[^\s±]+)\s*(?:±|\+/?-)\s*(?P<std>[^\s±]+)\s*")
-_ONE_NAME = 'Give every column one name of its own; in pandas, take one metric: frame["mrr"].reset_index().'
+_PRINTED = re.compile(
+    r"\s*(?P<mean>[<>~$+-]*(?:\.?\d|nan|inf)[^\s±]*?)\s*(?:±|\+/?-|\$?\\pm\$?)\s*(?P<std>[^\s±]+)\s*", re.IGNORECASE
+)
+# The column of standard deviations next to one of means, as `acc_std` is next to `acc_mean`.
+_SPREAD = re.compile(r"(?P<metric>.+?)(?P<gap>[_ ./-])std")
+# Numbers with marks, units or a second number, as `33.2%`, `0.81*` and `81.5 (0.7)`.
+_LIKE_NUMBER = re.compile(
+    r"(\\\w+\{)?[<>~$+-]*(\d+(,\d{3})*(\.\d+)?|\d*[.,]\d+)\s*([%*†‡^}$]+|[(\[][\d.,; +-]+[)\]])*\s*"
+)
+_MOST_RUNS = 10**9
+_ONE_NAME = (
+    "Give every column one name of its own. In pandas, from a file by read_csv(path, header=[0, 1], index_col=[0, 1]), "
+    'take one metric: frame["mrr"].reset_index(); or, if the second row names datasets, frame.stack(1).reset_index().'
+)
 
 
 class Row(NamedTuple):
@@ -41,7 +67,8 @@ class Row(NamedTuple):
         try:
             return read_number(cell)
         except ValueError as error:
-            raise InputError(f"{name}: {error}", where=self.where) from None
+            fix = "Write the number alone, or a printed mean as 81.5 ± 0.7." if _looks_like_number(cell) else None
+            raise InputError(f"{name}: {error}", where=self.where, fix=fix) from None
 
 
 @dataclass(frozen=True)
@@ -88,19 +115,10 @@ class Table:
         """A .csv or .parquet file."""
         if path.suffix.lower() == ".parquet":
             return cls.from_frame(need("pyarrow.parquet", "reading .parquet").read_table(path), str(path))
-        try:
-            with path.open(encoding="utf-8-sig", newline="") as stream:
-                reader = csv.reader(stream, strict=True)
-                lines = [(reader.line_num, cells) for cells in reader if any(map(str.strip, cells))]
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise InputError(f"cannot be read as CSV ({error})", where=str(path)) from None
-        names = [name.strip() for name in lines[0][1]] if lines else []
-        for line, cells in lines[1:]:
-            if len(cells) != len(names):
-                what = f"line {line} has {len(cells)} cells, the first line {len(names)}"
-                raise InputError(what, where=str(path), fix="Separate cells by commas, and quote those that have one.")
-        numbers = [line for line, _ in lines[1:]]
-        return cls.from_cells(names, (cells for _, cells in lines[1:]), str(path), "line", numbers)
+        with readable(str(path)):
+            names, rows = read_rows(path)
+        rows = [(line, cells) for line, cells in rows if any(map(str.strip, cells))]
+        return cls.from_cells(names, (cells for _, cells in rows), str(path), "line", [line for line, _ in rows])
 
     def column(self, name: str) -> list[Any]:
         """The cells of a column."""
@@ -141,7 +159,7 @@ def columns_of(declared: Any) -> dict[str, str]:
 def runs_of_table(table: Table, declared: Mapping[str, str]) -> list[Run]:
     """The runs in the rows of a table."""
     roles = _roles(table, declared)
-    metrics = _metric_columns(table, roles)
+    metrics = _metric_columns(table, roles, declared)
     units = _long(table, roles) if "metric" in roles else [_wide(row, roles, metrics) for row in table.rows]
     return runs_of_units(units, table.where)
 
@@ -218,32 +236,80 @@ def _roles(table: Table, declared: Mapping[str, str]) -> dict[str, str]:
         roles |= {"metric": "metric", "value": "value"}
     elif "mean" in declared or ("value" not in declared and len({"mean", "std", "n"} & (free | set(declared))) > 1):
         roles = {role: role for role in ("metric", "mean", "std", "n") if role in free} | roles
+    if "n" in free and not {"metric", "value", "mean"} & set(roles) and _printed_columns(table, roles | {"n": "n"}):
+        roles["n"] = "n"
+    method = roles.get("method")
+    unnamed = [row for row in table.rows if method is not None and not _label(row.cells[method])]
+    if unnamed and len(unnamed) < len(table.rows):
+        raise InputError("has no method", where=unnamed[0].where, fix="Name the method in every row.")
     for role, other in (("metric", "value"), ("std", "mean"), ("n", "mean"), ("mean", "n")):
-        if role in roles and other not in roles and not (role == "metric" and "mean" in roles):
+        is_read = (
+            other in roles or (role == "metric" and "mean" in roles) or (role == "n" and _printed_columns(table, roles))
+        )
+        if role in roles and not is_read:
             what = f"{table.where}: a column of {role} needs one of {other}"
-            fix = "Add the number of runs of each mean" if other == "n" else "Name it"
-            raise OptionError(what, fix=f'{fix}: columns={{"{other}": COLUMN}}.').about("columns")
+            fix = _ADD_N if other == "n" else f'Name it: columns={{"{other}": COLUMN}}.'
+            raise OptionError(what, fix=fix).about("columns")
     return roles
 
 
-def _metric_columns(table: Table, roles: Mapping[str, str]) -> list[str]:
-    """The columns of numbers that have no role; without a method, columns of text are refused."""
+def _printed_columns(table: Table, roles: Mapping[str, str]) -> dict[str, tuple[str, str | None]]:
+    """Columns of printed means: their metric and the column of standard deviations, or None where a cell has both.
+
+    Without `n`, rows with seeds are runs, and `acc_mean` and `acc_std` two metrics.
+    """
+    others = [name for name in table.names if name not in roles.values()]
+    printed: dict[str, tuple[str, str | None]] = {
+        name: (name, None)
+        for name in others
+        if any(isinstance(cell, str) and _PRINTED.fullmatch(cell) for cell in table.column(name))
+    }
+    for std in others:
+        match = _SPREAD.fullmatch(std)
+        if match is None or declared_metric(std) is not None or ("seed" in roles and "n" not in roles):
+            continue
+        means = [f"{match['metric']}{match['gap']}mean", *([match["metric"]] if "n" in roles else [])]
+        mean = next(filter(others.__contains__, means), None)
+        printed |= {} if mean is None else {mean: (match["metric"], std)}
+    return printed
+
+
+def _metric_columns(
+    table: Table, roles: Mapping[str, str], declared: Mapping[str, str]
+) -> dict[str, tuple[str, str | None]]:
+    """The columns of the values and of their standard deviations of each metric that a column is named after.
+
+    Metrics are the columns of numbers that have no role; without a method, columns of text are refused. Where one has
+    printed means, a row is the mean of `n` runs, and a column without standard deviations has means alone.
+    """
     others = [name for name in table.names if name not in roles.values()]
     # A column with one number is one of numbers: what else is in it is an error.
-    numeric = [
-        name for name in others if any(map(_is_number, cells := table.column(name))) or all(map(is_empty, cells))
-    ]
+    numeric = [name for name in others if _is_numeric(table.column(name))]
     if "method" not in roles and len(numeric) < len(others):
         has = f'has no column "method", but {listing(table.names, _NAMES_LISTED)}'
         raise InputError(has, where=table.where, fix=_suggestion(table, numeric))
-    if not numeric and not {"value", "mean"} & set(roles):
+    if "metric" in roles:
+        return {}
+    if "mean" in roles:
+        if numeric and "mean" not in declared:
+            own = ", ".join(f'"{role}": "{roles[role]}"' for role in ("mean", "std", "n") if role in roles)
+            fix = f"Give each metric rows of its own, with a column metric; or leave the rest out: columns={{{own}}}."
+            what = f"has columns of printed means, and also {listing(numeric, _NAMES_LISTED)}"
+            raise InputError(what, where=table.where, fix=fix)
+        name = roles["mean"] if roles["mean"] not in ("mean", "Mean") else UNNAMED
+        return {name: (roles["mean"], roles.get("std"))}
+    if "value" in roles:
+        return {roles["value"]: (roles["value"], None)}
+    if not numeric:
         has = f"It has {listing(table.names, _NAMES_LISTED)}."
-        texts = (cell for name in others for cell in table.column(name) if isinstance(cell, str))
-        printed = next(filter(_PRINTED.fullmatch, texts), None)
-        if printed is not None:
-            has = f"For means such as {printed!r:.40} write a row each, with the columns method, dataset, mean and n."
         raise InputError("contains no metric", where=table.where, fix=f"Give each metric a column of numbers. {has}")
-    return numeric
+    printed = _printed_columns(table, roles)
+    if printed and "n" not in roles:
+        raise InputError(f"has printed means ({listing(list(printed), 3)})", where=table.where, fix=_ADD_N)
+    spreads = {std for _, std in printed.values()}
+    columns = {name: printed.get(name, (name, None)) for name in numeric if name not in spreads}
+    _refuse_twice([metric for metric, _ in columns.values()], table.where)
+    return {metric: (name, std) for name, (metric, std) in columns.items()}
 
 
 def _suggestion(table: Table, numeric: Sequence[str]) -> str:
@@ -265,13 +331,17 @@ def _suggestion(table: Table, numeric: Sequence[str]) -> str:
     return f"Name the columns by role: columns={{{written}}}."
 
 
-def _wide(row: Row, roles: Mapping[str, str], metrics: Sequence[str]) -> Unit:
-    """The scores of all metrics; or one value, or a printed mean, without a name."""
-    if "mean" in roles:
-        name = roles["mean"] if roles["mean"] not in ("mean", "Mean") else UNNAMED
-        return _unit(row, roles, {name: _printed(row, roles, name)})
-    names = [roles["value"]] if "value" in roles else metrics
-    return _unit(row, roles, {name: score_of(name, row.number(name)) for name in names})
+def _wide(row: Row, roles: Mapping[str, str], metrics: Mapping[str, tuple[str, str | None]]) -> Unit:
+    """The scores of all metrics: values, or printed means."""
+    is_printed = "n" in roles
+    return _unit(
+        row,
+        roles,
+        {
+            name: _printed(row, roles, name, *columns) if is_printed else score_of(name, row.number(columns[0]))
+            for name, columns in metrics.items()
+        },
+    )
 
 
 def _long(table: Table, roles: Mapping[str, str]) -> list[Unit]:
@@ -280,7 +350,10 @@ def _long(table: Table, roles: Mapping[str, str]) -> list[Unit]:
     taken: Counter[tuple[Any, ...]] = Counter()
     for row in table.rows:
         key = str(row.cells[roles["metric"]]).strip()
-        score = _printed(row, roles, key) if "mean" in roles else score_of(key, row.number(roles["value"]))
+        if "mean" in roles:
+            score = _printed(row, roles, key, roles["mean"], roles.get("std"))
+        else:
+            score = score_of(key, row.number(roles["value"]))
         unit = _unit(row, roles, {key: score})
         labels = (unit.method, unit.dataset, unit.seed)
         again = taken[*labels, key]
@@ -302,19 +375,32 @@ def _unit(row: Row, roles: Mapping[str, str], scores: Mapping[str, Score]) -> Un
     return Unit(_label(cells.get("method")), _label(cells.get("dataset")), seed, scores, row.place)
 
 
-def _printed(row: Row, roles: Mapping[str, str], metric: str) -> Score:
+def _printed(row: Row, roles: Mapping[str, str], metric: str, mean_column: str, std_column: str | None) -> Score:
     """A mean with its standard deviation and number of runs; `0.92 ± 0.03` has both in one cell."""
-    cell = row.cells[roles["mean"]]
-    match = _PRINTED.fullmatch(cell) if isinstance(cell, str) and "std" not in roles else None
+    cell = row.cells[mean_column]
+    match = _PRINTED.fullmatch(cell) if isinstance(cell, str) and std_column is None else None
     if match is not None:
         mean, std = (row.read(metric, match[part]) for part in ("mean", "std"))
     else:
-        mean, std = row.number(roles["mean"]), row.number(roles["std"]) if "std" in roles else math.nan
+        mean, std = row.number(mean_column), math.nan if std_column is None else row.number(std_column)
     count = row.number(roles["n"])
-    if not (std >= 0 or math.isnan(std)) or not (count >= 1 and count.is_integer()):
+    if not (0 <= std < math.inf or math.isnan(std)) or not (1 <= count <= _MOST_RUNS and count.is_integer()):
         what = f"a mean of {count:g} runs with standard deviation {std:g}"
-        raise InputError(what, where=row.where, fix="Write std of at least 0, and n of at least 1.")
+        fix = f"Write std of at least 0, and n of at least 1 and at most {_MOST_RUNS:,}."
+        raise InputError(what, where=row.where, fix=fix)
     return score_of(metric, mean, std, int(count))
+
+
+def _is_numeric(cells: Sequence[Any]) -> bool:
+    """Whether a column has a number or a printed mean, or only cells that are empty or look like numbers."""
+    if any(_is_number(cell) or _PRINTED.fullmatch(str(cell)) for cell in cells):
+        return True
+    return all(is_empty(cell) or _looks_like_number(cell) for cell in cells)
+
+
+def _looks_like_number(cell: Any) -> bool:
+    text = str(cell).strip()
+    return _PRINTED.fullmatch(text) is not None or _LIKE_NUMBER.fullmatch(text) is not None
 
 
 def _is_number(cell: Any) -> bool:

@@ -28,7 +28,7 @@ _MOST_NOTES, _MOST_PAIRS = 3, 15
 
 
 class Shown:
-    """A table that `render` makes a text of, in one of `FORMS`."""
+    """A table that `render` makes a text of, in one of `FORMS`; the `style` of an aggregate is that of `to_grid`."""
 
     def render(self, form: str = "table", **style: Any) -> str:
         raise NotImplementedError
@@ -68,12 +68,13 @@ def conclusion(found: Comparison) -> str:
     pairs = {name: found[first, name] for name in found.methods if name not in (first, *found.invalid)}
     if not pairs:
         return f"No method can be compared: {'; '.join(f'{name} ({why})' for name, why in found.invalid.items())}."
-    if not found.can_reject:
+    is_same = all(found[name].mean == found[first].mean for name in pairs)
+    if not found.can_reject and not (is_same and found.design.count >= _fewest(found)):
         return _too_few(found)
     apart = {name: pair for name, pair in pairs.items() if pair.significant}
     if found.baseline is None and not apart:
         closest = min(pairs.values(), key=lambda pair: pair.p_holm)
-        if all(found[name].mean == found[first].mean for name in pairs):
+        if is_same:
             p = f"{p_text(closest.p_holm)}, {_how(found, closest)}"
             return f"{together([first, *pairs])} have the same mean {found.metric} over {found.design.over} ({p})."
         return (
@@ -125,12 +126,20 @@ def _against_baseline(found: Comparison, pairs: Mapping[str, Pair]) -> str:
 
 
 def _too_few(found: Comparison) -> str:
-    tests, lowest = _tests(found), min(pair.lowest_p for pair in found.pairs)
-    what = f"With {found.design.over} no difference can be significant: p is at least {min(1.0, lowest * tests):.3g}"
+    tests, lowest, design = _tests(found), min(pair.lowest_p for pair in found.pairs), found.design
+    subject, fewest = f"With {design.over} no", _fewest(found)
+    if design.paired and 0 < lowest <= 1 and (design.clusters or design.units[0]) >= fewest:
+        # Enough units, of which few differ: the signs of n differences have a p of at least 2^(1−n).
+        differ, every = 1 - round(math.log2(lowest)), f"{design.clusters} clusters" if design.clusters else design.over
+        subject = f"{f'Only {differ}' if differ > 1 else 'Fewer than 2'} of {every} differ, and no"
     holm = f" after Holm's correction over {tests} tests" if tests > 1 else ""
-    fewest = FEWEST_STEPS if found.design.unit == "time step" else seeds_needed(tests, found.confidence)
-    takes = f"; it takes {fewest}" if found.design.paired else ""
-    return f"{what}{holm}{takes}."
+    takes = f"; it takes {fewest}" if design.paired else ""
+    return f"{subject} difference can be significant: p is at least {min(1.0, lowest * tests):.3g}{holm}{takes}."
+
+
+def _fewest(found: Comparison) -> int:
+    """The fewest paired units that could show a difference."""
+    return FEWEST_STEPS if found.design.unit == "time step" else seeds_needed(_tests(found), found.confidence)
 
 
 def margins(found: Comparison) -> list[str]:

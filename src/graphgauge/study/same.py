@@ -94,12 +94,13 @@ def differences(old: Tree, new: Tree) -> Iterator[Difference]:
 def _of_file(name: str, old: Tree, new: Tree) -> Iterator[Difference]:
     try:
         if name.endswith(".json"):
-            content = old.json(name)
-            if isinstance(content, dict) and "root" in content and content["root"] != root_of(content):
+            content, again = old.json(name), new.json(name)
+            sealed = isinstance(content, dict) and isinstance(again, dict) and "root" in again
+            if sealed and content.get("root") != root_of(content):
                 yield Difference(name, "root", "does not match: the file was edited or damaged after it was written")
             for side in content.get("side_files", ()) if isinstance(content, dict) else ():
                 yield from _of_side(name, side, old)
-            found = _unequal(content, new.json(name), (), new.tolerances)
+            found = _unequal(content, again, (), new.tolerances)
         elif name.endswith(".npz"):
             found = _of_arrays(read_npz(old.files[name]), read_npz(new.files[name]), new.tolerances)
         else:

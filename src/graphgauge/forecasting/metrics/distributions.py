@@ -8,6 +8,7 @@ from math import inf
 
 import numpy as np
 
+from graphgauge.core.errors import InputError
 from graphgauge.core.metric import Estimate, Exempt, NoChance
 from graphgauge.core.types import Floats
 from graphgauge.forecasting import levels as _levels
@@ -24,6 +25,8 @@ class Percent(float):
 
 
 _LEVEL, _MEDIAN = Percent(95), Percent(50)
+# Levels that carry a CRPS: their number, and where the lowest and the highest have to be.
+_FEWEST_LEVELS, _TAIL = 9, 0.1
 _FEW_NODES = "no time step has two observed nodes"
 _NOT_SCORED = NoChance("a width is chosen by the forecaster, not scored")
 # Metrics of every form of distribution, of quantiles, of intervals, and of joint members.
@@ -66,12 +69,17 @@ def nll(cells: Cells) -> Estimate:
 def crps(cells: Cells) -> Estimate:
     """Mean continuous ranked probability score: the absolute error generalised to distributions.
 
-    For members, the score of their empirical distribution. For quantiles, twice the pinball loss integrated over the
-    levels, where each given level represents the probabilities nearest to it.
+    For members, the score of their empirical distribution. For quantiles, twice the pinball loss integrated over at
+    least nine levels from .1 to .9, where each represents the probabilities nearest to it: of a Gaussian, the deciles
+    give 4.7 % more than its score, 19 even levels 1.4 % and 99 0.1 %.
     """
+    levels = np.array(cells.design.levels)
     if cells.design.form != "quantiles":
         return cells.mean("crps")
-    return _weighted(cells, 2 * _levels.nearest(np.array(cells.design.levels)))
+    if len(levels) < _FEWEST_LEVELS or levels[0] > _TAIL + 1e-9 or levels[-1] < 1 - _TAIL - 1e-9:
+        what = f"{len(levels)} levels are too few for a CRPS: pinball and wql are of these levels"
+        raise InputError(what, fix=f"It takes {_FEWEST_LEVELS}, from {_TAIL:g} or below to {1 - _TAIL:g} or above.")
+    return _weighted(cells, 2 * _levels.nearest(levels))
 
 
 @_said(
@@ -126,7 +134,8 @@ def _weighted(cells: Cells, weights: Floats) -> Estimate:
     total, *rest = parts
     for part in rest:
         total = plus(total, part)
-    return total
+    stated = {"quantile levels": ", ".join(f"{level:g}" for level in cells.design.levels)}
+    return replace(total, facts={**total.facts, "conventions": stated})
 
 
 # ---- intervals

@@ -18,6 +18,12 @@ from graphgauge.generation.sections.two_sided import Part
 
 # A count that a perfect generator has this rarely is no coincidence.
 _NEVER = 1e-6
+# The same of a control of how often distinct samples are generated, which counts only beside the first.
+_HARDLY = 1e-4
+# The same of a control that excuses copies of the training set.
+_RARELY = 1e-3
+# The least share of samples in no file of a generator that is not one of what is in the files.
+_OUTSIDE = 0.02
 # Draws of mean distances.
 _PAIR_DRAWS = 399
 
@@ -112,26 +118,59 @@ class Attempts(Grouped):
         )
 
     @cached_property
-    def given_out(self) -> tuple[int, float] | None:
-        """How many valid samples are real ones, if more than a perfect generator would repeat, and the share of real
-        ones that equal another.
+    def _hits(self) -> tuple[Mask, int, int, int, int]:
+        """Which valid samples are held-out real ones; how many distinct ones these are, of how many, and how many
+        distinct training samples are generated, of how many."""
+        assert self.real_ids is not None
+        train = np.unique(self.train_ids) if self.train is not None else np.empty(0, np.int64)
+        real, made = np.setdiff1d(self.real_ids, train), np.unique(self.ids)
+        hits = np.isin(self.ids, real)
+        return hits, int(np.isin(made, real).sum()), len(real), int(np.isin(made, train).sum()), len(train)
 
-        A real sample equals one of the others as often as a fresh one does. Copies of training samples do not count.
+    @cached_property
+    def given_out(self) -> tuple[int, float] | None:
+        """How many valid samples are real ones, if no control explains them, and the share of real ones that equal
+        another.
+
+        A real sample equals one of the others as often as a fresh one does; if repeats were removed, this control is
+        blind, and three remain. A generator that has not seen the real samples makes each distinct one as often as a
+        distinct training sample, and one that draws from a finite space makes it as often as it repeats itself. And it
+        makes samples that are in no file, without training samples at least as many as real ones.
         """
         if self.real_ids is None or not len(self.real_ids) or not len(self.ids):
             return None
         from scipy.special import bdtrc
 
-        repeated = np.unique(self.real_ids, return_inverse=True, return_counts=True)
-        again = int(np.count_nonzero(repeated[2][repeated[1]] > 1))
-        known = np.isin(self.ids, self.real_ids)
-        if self.train is not None:
-            known &= self.novel
-        n, same = len(self.ids), int(np.count_nonzero(known))
-        if not same:
-            return None
+        n, again = len(self.ids), _repeated(self.real_ids)
+        hits, distinct, size, learned, learned_size = self._hits
+        same = int(hits.sum())
         rate = min((again + 1) / (len(self.real_ids) + 1), 1.0)
-        return (same, again / len(self.real_ids)) if bdtrc(same - 1, n, rate) < _NEVER else None
+        if not same or bdtrc(same - 1, n, rate) >= _NEVER:
+            return None
+        if self.train is None:
+            only_known = same > n / 2
+        else:
+            only_known = n - same - int(np.count_nonzero(~self.novel)) < _OUTSIDE * n
+            only_known |= _far_more(distinct, size, learned, learned_size)
+        if only_known or _far_more(same, size, _repeated(self.ids), len(np.unique(self.ids))):
+            return same, again / len(self.real_ids)
+        return None
+
+    @property
+    def finite(self) -> bool:
+        """Whether no real sample is a training sample, and distinct ones of both are generated equally often, and about
+        as often as others repeat: then samples are few, and their split, not the generator, makes the real ones new."""
+        if self.train is None or self.real is None or self.held_out is None or len(self.held_out) < len(self.real):
+            return False
+        from scipy.special import bdtr
+
+        hits, distinct, size, learned, learned_size = self._hits
+        known = hits | ~self.novel
+        others = self.ids[~known]
+        copied = _far_more(int(known.sum()), size + learned_size, _repeated(others), max(len(np.unique(others)), 1))
+        if not distinct or copied:
+            return False
+        return bool(bdtr(distinct, distinct + learned, size / (size + learned_size)) > _RARELY)
 
     # ---- distances within conditions, of bits
 
@@ -192,6 +231,20 @@ class Attempts(Grouped):
         generator = self.draws.generator(13)
         near = near_copies(self.train, generator)
         return nearest(rows_of(self.valid.rows, own), self.train, self.real.rows, near, generator, self.draws.draws)
+
+
+def _repeated(ids: Ints) -> int:
+    """How many equal another one."""
+    _, place, counts = np.unique(ids, return_inverse=True, return_counts=True)
+    return int(np.count_nonzero(counts[place] > 1))
+
+
+def _far_more(hits: int, size: int, others: int, among: int) -> bool:
+    """Whether hits of `size` distinct samples are at least twice as frequent as others of `among`, beyond chance."""
+    from scipy.special import bdtrc
+
+    chance = bdtrc(hits - 1, hits + others, size / (size + among))
+    return bool(hits * among > 2 * others * size and chance < _HARDLY)
 
 
 def _pairs(kind: str, samples: Any, rows: list[Ints]) -> list[Pairs | None]:
