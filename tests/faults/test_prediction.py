@@ -285,3 +285,17 @@ def test_original_errors_say_which_arrays_they_take() -> None:
     with pytest.raises(InputError, match=r"y_true: has 1 dimension. Arrays are \(windows, horizons, nodes\)"):
         original.compute_mae_rmse(np.zeros(4), np.ones(4))
     assert original.compute_mae_rmse(np.zeros((4, 2)), np.ones((4, 2)))["mae_per_node"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("names", [np.arange(3), np.array(["a", "b", "c"]), np.array([0.5, 1.5, 2.5])])
+def test_items_of_other_truths_are_not_compared(names: Any) -> None:
+    truth, other = RNG.integers(0, 3, (2, 60))
+    metric = "mae" if names.dtype.kind == "f" else "accuracy"
+    one, same = (prediction.evaluate(names[truth], names[labels]) for labels in (truth, other))
+    assert stats.compare({"one": one, "two": same}, metric=metric, over="items").pairs
+    two = prediction.evaluate(names[other], names[truth])
+    with pytest.raises(InputError, match="items have other truths"):
+        stats.compare({"one": one, "two": two}, metric=metric, over="items")
+    if metric == "mae":  # a prediction that is missing is no other truth
+        part = prediction.evaluate(names[truth], np.where(np.arange(60) < 3, np.nan, names[truth]), nan="omit")
+        assert stats.compare({"one": one, "two": part}, metric=metric, over="items").pairs

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,7 @@ def evaluate(
             values_of_items,
             {} if units["weights"] is None else dict.fromkeys(values_of_items, units["weights"]),
             cluster=units["cluster"],
+            asked=dict(_truths(samples)),
         ),
         materials={**samples, "ids": names, "train_ids": seen},
         drawings=lambda: drawings(samples),
@@ -205,6 +207,19 @@ def _values(samples: Mapping[str, Any]) -> Iterator[tuple[str, Floats]]:
             yield "brier", brier_scores(each)
         elif name == "targets" and each.true.shape[1] == 1:
             yield "mae", np.abs(each.pred - each.true)[:, 0]
+
+
+def _truths(samples: Mapping[str, Any]) -> Iterator[tuple[str, AnyArray]]:
+    """The true target of each item, or a checksum of its true label; those of several tasks have no values by item.
+
+    Where some are missing, nothing: it may be the truth or the prediction.
+    """
+    for name, each in samples.items():
+        if name == "classes":
+            sums = [int.from_bytes(blake2b(label.encode(), digest_size=8).digest()) for label in each.names]
+            yield "truths", np.array(sums, np.uint64)[each.true]
+        elif name == "targets" and each.true.shape[1] == 1 and each.known.all():
+            yield "truths", each.true[:, 0]
 
 
 # ---- breakdowns
