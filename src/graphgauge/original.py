@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from graphgauge import forecasting, ranking, recovery, stats
-from graphgauge.core.arrays import on_host
+from graphgauge.core.arrays import as_array, on_host
+from graphgauge.core.errors import InputError
 from graphgauge.evolution import (
     AdaptiveEvaluator,
     NietzscheEvaluationSuite,
@@ -113,8 +114,13 @@ def _recovered(A_pred: Any, A_true: Any, threshold: float, keys: Sequence[str]) 
 
 
 def compute_mae_rmse(y_true: Any, y_pred: Any) -> dict[str, Any]:
-    """Both errors of arrays (windows, horizons, nodes), over everything and by node."""
-    ev = forecasting.evaluate(y_true, y_pred, metrics=["mae", "rmse"])
+    """Both errors of arrays (windows, horizons, nodes), or (windows, nodes), over everything and by node."""
+    dimensions = as_array(y_true, "y_true").ndim
+    if dimensions not in (2, 3):
+        fix = "Arrays are (windows, horizons, nodes) or (windows, nodes)."
+        raise InputError(f"has {dimensions} dimension{'s' * (dimensions != 1)}", where="y_true", fix=fix)
+    axes = ("time", "node") if dimensions == 2 else None
+    ev = forecasting.evaluate(y_true, y_pred, metrics=["mae", "rmse"], axes=axes)
     by_node = ev.by("node")
     return {
         "mae": ev["mae"].value,

@@ -21,7 +21,7 @@ from graphgauge.core.errors import GraphgaugeError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.family import BUILT_IN
 from graphgauge.io.kinds import READERS
-from graphgauge.io.request import Request
+from graphgauge.io.request import Request, declared_truths
 from graphgauge.study import toml
 from graphgauge.study.model import StudyError
 from graphgauge.study.parse import read_study
@@ -88,6 +88,12 @@ def test_declarations_are_complete_and_small(family, door):
         assert len(each.help) <= 100, each.name
     for each in declared.inputs:
         assert each.kind in (*READERS, "folder", "code") or callable(named(each.kind))
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_truths_are_names_of_inputs(name):
+    """Receipts record inputs by these names; a truth of another name would never be compared."""
+    assert {*declared_truths(name)} <= {each.name for door in doors(name).values() for each in door.inputs}
 
 
 @pytest.mark.parametrize(("family", "door"), DOORS)

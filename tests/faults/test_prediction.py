@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
-from graphgauge import evolution, forecasting, prediction, ranking, stats
+from graphgauge import evaluate_files, evolution, forecasting, original, prediction, ranking, stats
+from graphgauge.cli.app import cli
 from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge.io.tables import read_labels
 
 RNG = np.random.default_rng(5)
 
@@ -155,3 +159,143 @@ RAGGED = [1, [2]]
 def test_arguments_of_another_shape_are_refused_in_every_family(call: Any, said: str) -> None:
     with pytest.raises(GraphgaugeError, match=said):
         call()
+
+
+def test_protocols_leave_out_unlabelled_items_and_refuse_missing_scores() -> None:
+    truth, scores = np.array([0, 1, np.nan, 1, 0]), np.array([0.1, 0.9, np.nan, 0.4, 0.6])
+    assert prediction.evaluate(truth, scores=scores, protocol="ogbg-molhiv")["roc_auc"].value == 0.75
+    scores[3] = np.nan
+    for shape in ((5,), (5, 1)):
+        with pytest.raises(InputError, match=r"scores: 1 of 5 values are NaN, the first at index.*3.*Repair the model"):
+            prediction.evaluate(truth.reshape(shape), scores=scores.reshape(shape), protocol="ogbg-molhiv")
+    with pytest.raises(InputError, match="nan is 'raise', and the protocol ogbg-molhiv has 'omit'"):
+        prediction.evaluate(truth, scores=scores, nan="raise", protocol="ogbg-molhiv")
+
+
+def test_protocols_fix_the_task() -> None:
+    truth = [0.0, 1.0, 2.0, np.nan]
+    predicted = [0.0, 1.0, 1.0, 1.0]
+    assert prediction.evaluate(truth, predicted, protocol="ogbn-papers100M")["accuracy"].value == pytest.approx(2 / 3)
+    found = prediction.evaluate(truth, predicted, protocol="ogbg-molesol")
+    assert found["rmse"].value == pytest.approx(3**-0.5)
+    with pytest.raises(InputError, match="One column per task"):
+        prediction.evaluate([0, 1, 2], scores=np.eye(3), protocol="ogbg-molhiv")
+
+
+def test_fractions_in_several_columns_are_targets() -> None:
+    assert prediction.evaluate([[0.5, 2.0]], [[0.0, 1.0]])["mae"].value == 0.75
+
+
+def test_other_truths_are_not_compared(tmp_path: Path) -> None:
+    """Receipts name the true labels as the family does, so that files with other labels are told apart."""
+    runs = []
+    for seed in range(2):
+        for method in ("one", "two"):
+            truth, labels = tmp_path / f"{method}.npy", tmp_path / "labels.npy"
+            np.save(truth, np.arange(40) % (2 if method == "one" else 3) % 2)
+            np.save(labels, np.arange(40) % 2)
+            found = evaluate_files("prediction", true=str(truth), pred=str(labels))
+            runs.append(found.named(method=method, seed=seed))
+    with pytest.raises(InputError, match="different truths"):
+        stats.compare(runs, metric="accuracy")
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("label\n0\n1\n1\n", [0, 1, 1]),
+        ("0\n1\n1\n", [0, 1, 1]),
+        ("1.5\n2.5\n", [1.5, 2.5]),
+        ("a,b\n1,0\n0,1\n", [[1, 0], [0, 1]]),
+        ("id\n007\n008\n", ["007", "008"]),
+        ("ham\nspam\nham\n", ["ham", "spam", "ham"]),
+    ],
+)
+def test_a_header_is_no_label(text: str, labels: list[Any], tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text(text)
+    assert read_labels("labels.csv", tmp_path).tolist() == labels
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("label\nham\nspam\nham\n", "'label' may be a name or a header. Write names as .txt"),
+        (",label\n0,1\n1,0\n", "the first column numbers the rows. Write it without an index"),
+        ("0,1.5\n1,2.5\n2,0.5\n", "the first column numbers the rows"),
+        ("\n", "contains no labels"),
+    ],
+)
+def test_columns_that_may_be_read_in_two_ways_are_refused(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text(text)
+    with pytest.raises(InputError, match=said):
+        read_labels("labels.csv", tmp_path)
+
+
+def test_the_strongest_level_of_chance_is_shown() -> None:
+    """The one that a gate compares with."""
+    found = prediction.evaluate([0] * 6 + [1, 2], [0] * 8)["f1_macro"]
+    assert found.chance is not None
+    assert found.chance.value == max(each.value for each in found.references)
+    assert found.chance.name == "random labels"
+
+
+def test_labels_of_a_command_line_are_numbers_where_those_of_files_are(tmp_path: Path) -> None:
+    truth, labels = tmp_path / "truth.csv", tmp_path / "labels.csv"
+    truth.write_text("label\n0\n1\n1\n0\n")
+    labels.write_text("label\n0\n1\n0\n0\n")
+    found = evaluate_files("prediction", true=str(truth), pred=str(labels), positive="0")
+    assert found.conventions["positive"] == "0"
+    assert found["precision"].value == pytest.approx(2 / 3)
+    np.save(tmp_path / "scores.npy", [[1, 0], [0, 1], [1, 0], [1, 0]])
+    found = evaluate_files("prediction", true=str(truth), scores=str(tmp_path / "scores.npy"), classes="1,0")
+    assert found["accuracy"].value == 0.25
+
+
+def test_bins_are_in_their_order() -> None:
+    labels = ["16–31", "2–3", "isolated", "1", "0.25–0.5", "0–0.25"]
+    found = prediction.evaluate([0, 1, 0, 1, 0, 1], [0, 1, 0, 1, 0, 0], groups={"bin": labels})
+    table = found.by("bin")
+    assert table["bin"].tolist() == ["0–0.25", "0.25–0.5", "1", "2–3", "16–31", "isolated"]
+    assert table["accuracy"].tolist() == [0, 1, 1, 1, 1, 1]
+
+
+def test_gates_on_classes_need_no_metric_of_the_whole(tmp_path: Path) -> None:
+    np.save(tmp_path / "true.npy", [0, 1, 2, 2])
+    np.save(tmp_path / "pred.npy", [0, 1, 2, 1])
+    words = ["prediction", "--true", str(tmp_path / "true.npy"), "--pred", str(tmp_path / "pred.npy"), "--gate"]
+    assert CliRunner().invoke(cli, [*words, "f1[class=2] >= 0.6"]).exit_code == 0
+    assert CliRunner().invoke(cli, [*words, "f1[class=2] >= 0.7"]).exit_code == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_levels_and_errors_of_values_without_spread() -> None:
+    equal = prediction.evaluate([1.3] * 4, [1.0, 2.0, 1.0, 1.0], task="regression")["rmse"].chance
+    assert equal is not None
+    assert equal.value == 0
+    found = prediction.evaluate([0, 1, 2, 0], scores=np.eye(3)[[0, 1, 2, 1]], probabilities=True, metrics="all")
+    assert found["log_loss"].value == np.inf
+
+
+def test_the_node_that_does_not_exist_is_named() -> None:
+    with pytest.raises(InputError, match="has a node -1 of 3"):
+        prediction.by_degree([[0, -1], [1, 2]], 3)
+
+
+def test_original_errors_say_which_arrays_they_take() -> None:
+    with pytest.raises(InputError, match=r"y_true: has 1 dimension. Arrays are \(windows, horizons, nodes\)"):
+        original.compute_mae_rmse(np.zeros(4), np.ones(4))
+    assert original.compute_mae_rmse(np.zeros((4, 2)), np.ones((4, 2)))["mae_per_node"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("names", [np.arange(3), np.array(["a", "b", "c"]), np.array([0.5, 1.5, 2.5])])
+def test_items_of_other_truths_are_not_compared(names: Any) -> None:
+    truth, other = RNG.integers(0, 3, (2, 60))
+    metric = "mae" if names.dtype.kind == "f" else "accuracy"
+    one, same = (prediction.evaluate(names[truth], names[labels]) for labels in (truth, other))
+    assert stats.compare({"one": one, "two": same}, metric=metric, over="items").pairs
+    two = prediction.evaluate(names[other], names[truth])
+    with pytest.raises(InputError, match="items have other truths"):
+        stats.compare({"one": one, "two": two}, metric=metric, over="items")
+    if metric == "mae":  # a prediction that is missing is no other truth
+        part = prediction.evaluate(names[truth], np.where(np.arange(60) < 3, np.nan, names[truth]), nan="omit")
+        assert stats.compare({"one": one, "two": part}, metric=metric, over="items").pairs

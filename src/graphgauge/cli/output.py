@@ -84,7 +84,7 @@ class Output:
     @property
     def metrics(self) -> dict[str, tuple[str, ...]]:
         """What to ask for where nothing is, if there are gates: the metrics of the default, and those of the gates."""
-        keys = dict.fromkeys(gate.key for gate in self.gates if _is_metric(gate.key, self.family))
+        keys = dict.fromkeys(gate.key for gate in self.gates if _is_asked(gate, self.family))
         return {METRICS.name: (DEFAULT, *keys)} if keys and METRICS in self.door.common else {}
 
     def finish(self, evaluation: Evaluation, *more: Callable[[], object]) -> None:
@@ -142,13 +142,16 @@ def run_of(options: Mapping[str, Any]) -> Run:
     return Run(method=options.get("method"), dataset=options.get("dataset"), seed=options.get("run_seed"))
 
 
-def _is_metric(key: str, family: str) -> bool:
-    """Whether a key is that of a metric; a loss of the user's own is not, and is computed with the default ones."""
+def _is_asked(gate: Gate, family: str) -> bool:
+    """Whether to ask for the metric of a gate: a loss of the user's own is computed with the default ones.
+
+    Groups may have a default metric that the whole has not, such as the f1 of each of several classes.
+    """
     try:
-        find(key, family)
+        entry, params = find(gate.key, family)
     except LookupError:
         return False
-    return True
+    return gate.axis is None or bool(params) or not entry.default
 
 
 def _write_flat(path: Path, evaluation: Evaluation) -> None:

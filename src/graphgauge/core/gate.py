@@ -122,9 +122,9 @@ class Gate(Struct, frozen=True):
             raise (told.about("gate") if isinstance(told, OptionError) else told) from None
 
     def _check(self, results: Mapping[str, Result]) -> GateOutcome:
-        result = results[self.key]
         if self.axis is not None:
             return self._check_groups(results, self.axis)
+        result = results[self.key]
         limit = self._limit(result)
         adaptive = results.options.get("until") if isinstance(results, Evaluation) else None
         if self.end is None and isinstance(adaptive, Mapping) and adaptive.get("complete") is not True:
@@ -183,6 +183,7 @@ class Gate(Struct, frozen=True):
         column = self.key if self.key in grid else self.key.removeprefix("overall_")
         column += "" if self.end is None else f".{self.end}"
         if column not in grid:
+            _ = results[self.key]  # refused if it was not computed
             raise InputError(f"{self.key} has no {'interval' if self.end else 'value'} by {axis}")
         labels = [str(name) for name in grid[axis].tolist()]
         rows = range(len(grid)) if self.label is None else [labels.index(one_of(axis, self.label, labels))]

@@ -194,7 +194,12 @@ class Request(Struct, frozen=True, kw_only=True):
 
     def _called(self, opened: Opened, progress: Progress) -> Any:
         extra = {"progress": progress} if self.declared.progress else {}
-        return self.declared(opened.arguments, **extra)
+        values = opened.arguments
+        if (
+            values.get("protocol") is not None
+        ):  # which refuses other values of its options, and so defaults that are passed
+            values = {name: value for name, value in values.items() if name in self.fields}
+        return self.declared(values, **extra)
 
     def _written(self) -> dict[str, Any]:
         """The fields, without files that are written."""

@@ -13,7 +13,7 @@ from graphgauge.core.disk import read_json
 from graphgauge.core.errors import InputError
 from graphgauge.io.arrays import arrow_column, open_array, read_archive, read_parquet
 from graphgauge.io.places import local_file, readable
-from graphgauge.io.text import read_columns, read_lines
+from graphgauge.io.text import read_columns, read_label_column, read_lines
 
 RAGGED = ("values", "offsets")
 
@@ -68,8 +68,10 @@ def read_set(text: str, folder: Path = Path()) -> Any:
 def read_labels(text: str, folder: Path = Path()) -> AnyArray:
     """One label per item: the lines of a text, the only column of a table, or an array of integers or texts."""
     ending = Path(text).suffix.lower()
-    if ending in (".txt", ".csv"):
+    if ending == ".txt":
         return text_array(read_lines(local_file(text, folder)), text)
+    if ending == ".csv":
+        return read_label_column(local_file(text, folder))
     if ending == ".json":
         return as_labels(read_json(local_file(text, folder)), text)
     if ending == ".parquet":

@@ -59,6 +59,31 @@ def read_numbers(path: Path) -> tuple[list[str] | None, Floats]:
     return _named(cells, below, numbers, path)
 
 
+def read_label_column(path: Path) -> AnyArray:
+    """The only column, of numbers or of names; or several columns of numbers.
+
+    A header is recognised above numbers. Above names it cannot be told from one, unless the first name comes again.
+    """
+    rows = list(_rows(path))
+    if not rows:
+        raise InputError("contains no labels", where=str(path))
+    width = len(rows[0][1])
+    if width > 1:
+        names, numbers = read_numbers(path)
+        counts_rows = len(numbers) > 2 and np.array_equal(numbers[:, 0], np.arange(len(numbers)))
+        if counts_rows or (names is not None and not names[0]):
+            raise InputError("the first column numbers the rows", where=str(path), fix="Write it without an index.")
+        return numbers
+    cells = [cell for _, (cell,) in _equally_long(iter(rows), width, path)]
+    is_number = [not cell.strip() or _is_number(cell) for cell in cells]
+    if all(is_number[1:]) and (is_number[0] or len(cells) > 1):
+        return _values(cells if is_number[0] else cells[1:], str(path))
+    if cells[0] not in cells[1:]:
+        fix = "Write names as .txt, one per line without a header, or as .json or .npy."
+        raise InputError(f"{cells[0]!r:.60} may be a name or a header", where=str(path), fix=fix)
+    return text_array(cells, str(path))
+
+
 def _named(cells: list[str], header: int, numbers: Floats, path: Path) -> tuple[list[str] | None, Floats]:
     if not numbers.size:
         raise InputError("contains no numbers", where=str(path))

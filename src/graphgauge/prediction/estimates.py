@@ -51,7 +51,8 @@ def mean_of(part: Sample, values: Floats) -> Statistic:
     if not part.amounts.any():
         return NOTHING
     value = float(values.sum() / part.n if part.weights is None else part.weights @ values / part.weights.sum())
-    return of_items(part, value, values - value)
+    with np.errstate(invalid="ignore"):  # of infinite values
+        return of_items(part, value, values - value)
 
 
 def over_tasks(part: Sample, measured: Iterable[tuple[Mask, float, Floats]]) -> Statistic:

@@ -7,8 +7,11 @@ evaluate ── inputs.read ──▶ samples ── loop.measure ──▶ resu
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -110,7 +113,8 @@ def evaluate(
     if task is not None:
         one_of("task", task, TASKS)
     level = confidence_level(confidence)
-    rules = Rules(task, positive, classes, probabilities, nan_policy(nan), whole_number("bins", bins, 1))
+    missing, bins = nan_policy(nan), whole_number("bins", bins, 1)
+    rules = Rules(task, positive, classes, probabilities, missing, bins, complete=protocol is not None)
     reading = read(y_true, y_pred, scores, rules)
     n, kept = len(y_true), reading.kept
     units: dict[str, Any] = {"weights": _weights(weights, n, kept), "cluster": _labels("cluster", cluster, n, kept)}
@@ -145,6 +149,7 @@ def evaluate(
             values_of_items,
             {} if units["weights"] is None else dict.fromkeys(values_of_items, units["weights"]),
             cluster=units["cluster"],
+            asked=dict(_truths(samples)),
         ),
         materials={**samples, "ids": names, "train_ids": seen},
         drawings=lambda: drawings(samples),
@@ -204,6 +209,19 @@ def _values(samples: Mapping[str, Any]) -> Iterator[tuple[str, Floats]]:
             yield "mae", np.abs(each.pred - each.true)[:, 0]
 
 
+def _truths(samples: Mapping[str, Any]) -> Iterator[tuple[str, AnyArray]]:
+    """The true target of each item, or a checksum of its true label; those of several tasks have no values by item.
+
+    Where some are missing, nothing: it may be the truth or the prediction.
+    """
+    for name, each in samples.items():
+        if name == "classes":
+            sums = [int.from_bytes(blake2b(label.encode(), digest_size=8).digest()) for label in each.names]
+            yield "truths", np.array(sums, np.uint64)[each.true]
+        elif name == "targets" and each.true.shape[1] == 1 and each.known.all():
+            yield "truths", each.true[:, 0]
+
+
 # ---- breakdowns
 
 
@@ -214,10 +232,19 @@ def _by_task(samples: Mapping[str, Sample], broken: Broken) -> Grid:
     return broken("task", list(range(known.shape[1])), known.sum(axis=0), tasks)
 
 
+def _start(label: str) -> float:
+    """The number that a label begins with, such as the lower end of a bin: names without one are last."""
+    number = re.match(r"\d+(\.\d+)?", label)
+    return float(number[0]) if number else math.inf
+
+
 def _by_group(axis: str, labels: AnyArray, samples: Mapping[str, Sample], broken: Broken) -> Grid:
     """Of each label of the items, every metric."""
     names, place = np.unique(labels, return_inverse=True)
     if not len(names):
         return Grid({axis: column([]), "n": column([])})
+    if names.dtype.kind == "U":
+        order = np.array(sorted(range(len(names)), key=lambda i: _start(str(names[i]))))
+        names, place = names[order], np.argsort(order)[place]
     parts = {name: each.by_group(place, len(names)) for name, each in samples.items()}
     return broken(axis, column(names.tolist()), np.bincount(place, minlength=len(names)), parts)

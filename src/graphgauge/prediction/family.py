@@ -8,5 +8,5 @@ FAMILY = Family(
     question="How well are labels or numbers predicted?",
     package="graphgauge.prediction",
     headlines=("accuracy", "f1_macro", "roc_auc", "average_precision", "mae", "rmse"),
-    truths=("y_true",),
+    truths=("true",),
 )

@@ -58,8 +58,9 @@ def _pairs(edges: Any, n: int) -> tuple[Ints, Ints]:
     require_shape(array, (None, 2), "edges", "A row per edge, or the two rows of edge_index.")
     if array.dtype.kind not in "iu":
         raise InputError("expected whole numbers", where="edges", fix="Number the nodes from 0.")
-    if array.size and not 0 <= int(array.min()) <= int(array.max()) < n:
-        raise InputError(f"has a node {int(array.max())} of {n}", where="edges", fix="Number the nodes from 0.")
+    for node in (int(array.min()), int(array.max())) if array.size else ():
+        if not 0 <= node < n:
+            raise InputError(f"has a node {node} of {n}", where="edges", fix="Number the nodes from 0.")
     low, high = array.min(axis=1).astype(np.int64), array.max(axis=1).astype(np.int64)
     code = np.unique((low * n + high)[low != high])
     return code // n, code % n

@@ -35,6 +35,7 @@ class Rules:
     probabilities: bool = False
     nan: str = "raise"
     bins: int = 15
+    complete: bool = False  # every item that has a label must have a prediction, as under protocols
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,7 @@ def read(y_true: Any, y_pred: Any, scores: Any, rules: Rules) -> Reading:
         if values.shape != true.shape:
             what = f"has shape {values.shape}, y_true {true.shape}"
             raise InputError(what, where=name, fix="One column per task.")
-    labelled, usable = _present(arrays, rules.nan)
+    labelled, usable = _present(arrays, rules)
     conventions: dict[str, str] = {"task": task}
     if not usable.all():
         labels, left = int(labelled.sum()), int(usable.sum())
@@ -98,6 +99,8 @@ def _task_of(arrays: Arrays, positive: Any) -> Task:
     true, points = arrays["y_true"], arrays.get("scores")
     known = true[~np.isnan(true)] if true.dtype.kind == "f" else true
     zero_one = true.dtype.kind != "U" and bool(((known == 0) | (known == 1)).all())
+    if true.ndim == 2 and (known != np.floor(known)).any():
+        return "regression"
     if true.ndim == 2 and not zero_one:
         raise _asked("y_true has several columns of numbers other than 0 and 1", "regression")
     if true.ndim == 2:
@@ -122,12 +125,16 @@ def _asked(what: str, example: str) -> Exception:
     return OptionError(what, fix=f'Say which: task="{example}", one of {", ".join(TASKS)}.').about("task")
 
 
-def _present(arrays: Arrays, nan: str) -> tuple[Mask, Mask]:
+def _present(arrays: Arrays, rules: Rules) -> tuple[Mask, Mask]:
     """Which cells, or rows, have a truth, and which of these a prediction; NaN is refused unless it is omitted."""
     have: dict[str, Mask] = {}
     for name, values in arrays.items():
-        if nan == "raise":
+        if rules.nan == "raise":
             refuse_nan(values, name, fix='Pass nan="omit" to leave them out.')
+        elif rules.complete and have and values.dtype.kind == "f":
+            labelled = have["y_true"] if values.ndim == have["y_true"].ndim else have["y_true"][:, None]
+            fix = "Repair the model: protocols leave out unlabelled items only."
+            refuse_nan(np.where(labelled, values, 0), name, fix=fix)
         number = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(values.shape, bool)
         have[name] = np.asarray(number.all(axis=1)) if number.ndim > arrays["y_true"].ndim else number
     return have["y_true"], np.asarray(np.logical_and.reduce([*have.values()]))
@@ -188,8 +195,11 @@ def _whole(labels: AnyArray) -> AnyArray:
 def _names(labels: Arrays, points: AnyArray | None, rules: Rules, binary: bool) -> AnyArray:
     """The classes in the order of their numbers; of two, the positive one is last."""
     columns = points.shape[1] if points is not None and points.ndim == 2 else None
+    numbered = labels["y_true"].dtype.kind != "U"
     if rules.classes is not None:
         names = as_labels(rules.classes, "classes")
+        if numbered and names.dtype.kind == "U" and all(map(_is_whole, names.tolist())):
+            names = names.astype(np.int64)
         if len({*names.tolist()}) < len(names):
             raise InputError("a class occurs twice", where="classes", fix="Name each column once.")
     elif columns is not None and labels["y_true"].dtype.kind == "U":
@@ -208,12 +218,19 @@ def _names(labels: Arrays, points: AnyArray | None, rules: Rules, binary: bool) 
         what = f"two classes, {' and '.join(map(str, names[:2]))}"
         raise OptionError(what, fix="Pass positive=, the one of interest.")
     positive = 1 if rules.positive is None else rules.positive
+    if numbered and isinstance(positive, str) and _is_whole(positive):
+        positive = int(positive)
     others = [each for each in names.tolist() if each != positive]
     if len(others) > 1:
         fix = 'Leave positive= out, for task="multiclass".'
         raise InputError(f"has {len(others) + 1} classes", where="y_true", fix=fix)
     other = f"not {positive}" if isinstance(positive, str) else 1 - int(positive)
     return np.asarray([*(others or [other]), positive])
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text is a whole number, as a command line gives it."""
+    return text.removeprefix("-").isdecimal()
 
 
 def _distinct(labels: AnyArray) -> AnyArray:

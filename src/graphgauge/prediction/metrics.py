@@ -104,7 +104,8 @@ def _guesses(measure: TableMeasure, of_task: TableMeasure) -> Callable[[Classes 
             most = np.arange(len(r)) == np.argmax(r)
             for values, columns in zip(guesses.values(), (r, most), strict=True):
                 values.append((measure if single else of_task)(np.outer(r, columns)).value)
-        return [Reference(name, _nanmean(values)) for name, values in guesses.items() if not np.isnan(values).all()]
+        levels = [Reference(name, _nanmean(values)) for name, values in guesses.items() if not np.isnan(values).all()]
+        return sorted(levels, key=lambda level: level.value)  # tables show the last, which is the strongest
 
     return chance
 
@@ -340,7 +341,12 @@ def _constant(name: str, centre: Callable[[Floats, Floats], float], measure: Tar
     return chance
 
 
-_mean = partial(_constant, "mean of the targets", np.dot)
+def _centre(true: Floats, share: Floats) -> float:
+    """The mean, which of equal targets is theirs without rounding."""
+    return float(np.clip(share @ true, true.min(), true.max()))
+
+
+_mean = partial(_constant, "mean of the targets", _centre)
 _correlation = partial(
     _target,
     direction="higher",

@@ -61,12 +61,11 @@ def protocol(family: str, name: str) -> Protocol:
 def under_protocols(family: str) -> Callable[[Callable[P, Evaluation]], Callable[P, Evaluation]]:
     """A decorator of functions with `protocol=None`, whose options a protocol then fixes.
 
-    An option that is passed with another value than the protocol's is refused.
+    An option that is passed with another value than the protocol's is refused, its default too.
     """
 
     def decorate(function: Callable[P, Evaluation]) -> Callable[P, Evaluation]:
-        signature = inspect.signature(function)
-        names = [*signature.parameters]
+        names = [*inspect.signature(function).parameters]
 
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> Evaluation:
@@ -74,9 +73,8 @@ def under_protocols(family: str) -> Callable[[Callable[P, Evaluation]], Callable
             if name is None:
                 return function(*args, **kwargs)
             row = protocol(family, str(name))
-            defaults = {each: signature.parameters[each].default for each in names}
             passed = {**dict(zip(names, args, strict=False)), **kwargs}
-            _require_free(row, str(name), passed, defaults)
+            _require_free(row, str(name), passed)
             _require_form(row, str(name), passed)
             try:
                 evaluation = function(*args, **{**kwargs, **row.options})
@@ -93,11 +91,11 @@ def under_protocols(family: str) -> Callable[[Callable[P, Evaluation]], Callable
     return decorate
 
 
-def _require_free(row: Protocol, name: str, passed: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
-    """Refuse options that the protocol fixes otherwise; a default counts as not passed."""
+def _require_free(row: Protocol, name: str, passed: Mapping[str, Any]) -> None:
+    """Refuse options that the protocol fixes otherwise."""
     for option, fixed in row.options.items():
         value = passed.get(option)
-        if value is not None and not _equal(value, fixed) and not _equal(value, defaults.get(option)):
+        if value is not None and not _equal(value, fixed):
             what = (
                 f"{option} is {shorten(repr(value), 60, placeholder=' …')}, and the protocol {name} has {fixed!r:.60}"
             )
