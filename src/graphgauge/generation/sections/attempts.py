@@ -152,7 +152,7 @@ class Attempts(Grouped):
         else:
             only_known = n - same - int(np.count_nonzero(~self.novel)) < _OUTSIDE * n
             only_known |= _far_more(distinct, size, learned, learned_size)
-        if only_known or _far_more(same, size, _repeated(self.ids), len(np.unique(self.ids))):
+        if only_known or _far_more(same, size, n - len(np.unique(self.ids)), max(n // 2, 1)):
             return same, again / len(self.real_ids)
         return None
 
