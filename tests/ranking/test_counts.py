@@ -29,14 +29,14 @@ def columns(counts: Counts) -> dict[str, list[object]]:
 
 
 def test_parts_joined_are_the_whole() -> None:
-    whole = LISTS
+    whole = LISTS.check()
     parts = [replace(whole.take([0]), met=Met(missing=2)), *(replace(whole.take([row]), met=Met()) for row in (1, 2))]
     assert columns(Counts.join(parts)) == columns(whole)
     assert columns(Counts.from_arrays(whole.to_arrays())) == columns(whole)
 
 
 def test_queries_are_taken_in_any_order_and_more_than_once() -> None:
-    found = LISTS.take([1, 0, 1])
+    found = LISTS.take([1, 0, 1]).check()
     assert found.query.tolist() == [0, 1, 1, 2]
     assert found.positives.tolist() == [2, 1, 1, 2]
     assert found.grades is not None
@@ -46,11 +46,30 @@ def test_queries_are_taken_in_any_order_and_more_than_once() -> None:
 
 def test_equal_queries_of_one_group_are_folded() -> None:
     labels = Labels.given(4, groups={"side": ["head", "head", "tail", "head"]})
-    counts = Counts.from_ranks(np.array([1, 1, 1, 0]), np.array([0, 0, 0, 2]), 5, labels=labels)
-    folded = counts.fold()
+    counts = Counts.from_ranks(np.array([1, 1, 1, 0]), np.array([0, 0, 0, 2]), 5, labels=labels).check()
+    folded = counts.fold().check()
     assert len(folded) == len(counts) == 4
     assert len(folded.candidates) == 3
     assert sorted(folded.multiples.tolist()) == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"above": np.array([0, 1, 1, 0])},  # two runs of one query overlap
+        {"beside": np.array([1, 0, -2, 0])},  # more positives than the run is long
+        {"relevant": np.array([2, 2, 2])},  # positives without a run
+        {"candidates": np.array([6, 3, 1])},  # a run beyond the candidates
+        {"owner": np.array([0, 0, 1, 3])},
+        {"grades": np.array([1.0, 3.0, 2.0, 1.0, 0.0])},
+        {"above": np.array([0.0, 3.0, 1.0, 0.0])},
+        {"left": np.array([1, 9])},  # more than were given
+        {"left": np.array([2, 1])},
+    ],
+)
+def test_impossible_counts_are_refused(change: dict[str, np.ndarray]) -> None:
+    with pytest.raises(InputError, match="impossible counts"):
+        replace(LISTS, **change).check()
 
 
 def test_an_id_that_comes_again_is_refused() -> None:

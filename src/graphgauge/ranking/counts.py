@@ -389,18 +389,59 @@ class Counts:
         columns |= {name: np.array(fact) for name, fact in facts.items()}
         return columns | {name: each for name, each in optional.items() if each is not None} | self.labels.columns()
 
+    def check(self) -> Counts:
+        """These counts, if they are possible: whoever forges a file also makes its hash."""
+        n = len(self.candidates)
+        runs, queries = ([getattr(self, name) for name in names] for names in (_RUNS, _QUERIES))
+        columns = [*runs, *queries, self.query]
+        shaped = all(each.dtype.kind in "iu" and each.ndim == 1 for each in columns)
+        shaped = shaped and len({len(each) for each in (*runs, self.query)}) == 1 and len(self.relevant) == n
+        if not shaped or (len(self.query) and not 0 <= int(self.query.min()) <= int(self.query.max()) < n):
+            raise InputError("impossible counts: columns of different lengths or kinds", fix="Count again.")
+        ends, same = self.above + self.length, self.query[1:] == self.query[:-1]
+        positives = np.bincount(self.query, self.positives, n)
+        possible = [
+            self.query[1:] >= self.query[:-1],
+            self.positives > 0,
+            self.beside >= 0,
+            self.above >= 0,
+            ends <= self.candidates[self.query],
+            (self.above[1:] >= ends[:-1])[same],
+            positives == self.relevant if self.depth is None else positives <= self.relevant,
+            self.relevant <= self.candidates,
+        ]
+        for optional, size in ((self.count, n), (self.grades, int(self.positives.sum()))):
+            if optional is not None:
+                possible.append(optional > 0 if optional.shape == (size,) else np.array([False]))
+        if self.left is not None:
+            whole = self.left.dtype.kind in "iu" and self.left.ndim == 1
+            inside = (np.diff(self.left, prepend=-1) > 0) & (self.left < self.given) if whole else np.array([False])
+            possible.append(inside)
+        if not all(each.all() for each in possible):
+            raise InputError("impossible counts", fix="Count again.")
+        return self
+
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, AnyArray]) -> Counts:
-        """What `to_arrays` gave."""
+        """What `to_arrays` gave, checked."""
+        missing = [name for name in (*_RUNS, *_QUERIES, "met", "depth", "negatives", "lists") if name not in arrays]
+        if missing:
+            raise InputError(f"not counts of queries: there is no {missing[0]}", fix="Count again.")
+        try:
+            facts: dict[str, Any] = {
+                "met": Met(*(int(number) for number in arrays["met"])),
+                "depth": int(arrays["depth"]) or None,
+                "negatives": str(arrays["negatives"]) or None,
+                "lists": bool(arrays["lists"]),
+            }
+        except (TypeError, ValueError):
+            raise InputError("not counts of queries", fix="Count again.") from None
         columns: dict[str, Any] = {name: arrays.get(name) for name in (*_RUNS, *_QUERIES, *_OPTIONAL)}
-        return cls(
-            **columns,
-            met=Met(*arrays["met"].tolist()),
-            depth=int(arrays["depth"]) or None,
-            lists=bool(arrays["lists"]),
-            negatives=str(arrays["negatives"]) or None,
-            labels=Labels.of(arrays),
+        own = Labels.of(arrays)
+        labels = Labels.given(
+            len(arrays["candidates"]), ids=own.ids, groups=own.groups, cluster=own.cluster, weights=own.weights
         )
+        return cls(**columns, **facts, labels=labels).check()
 
 
 def arrays_of(arrays: Mapping[str, AnyArray], number: int) -> dict[str, AnyArray]:
