@@ -188,3 +188,12 @@ def test_files_of_other_writers(tmp_path):
     path.write_bytes(content.replace(b'"importance":[', b'"importance":[NaN,', 1))
     with pytest.raises(InputError, match=r"line 1: is not valid.* JSON has no NaN: write null"):
         ex.read_explanations(path)
+
+
+@pytest.mark.parametrize("depth", [40, 900, 100_000])
+def test_targets_that_are_nested_deeply_are_refused(tmp_path, depth):
+    path = tmp_path / "deep.jsonl"
+    ex.write_explanations(timed(1), path)
+    path.write_text(path.read_text().replace('"event":', f'"target":{"[" * depth}{"]" * depth},"event":'))
+    with pytest.raises(InputError, match="nested"):
+        ex.read_explanations(path)

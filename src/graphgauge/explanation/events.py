@@ -25,6 +25,8 @@ from graphgauge.explanation.masks import Settings, packed
 EventId = str | int
 # How far probabilities may be outside [0, 1] by rounding, and their sum from 1.
 _OUTSIDE, _SUM = 1e-6, 1e-3
+# Targets nested more deeply are a mistake.
+_DEPTH = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,16 +219,18 @@ def _same(one: Any, other: Any) -> bool:
         return False
 
 
-def plain_target(value: Any, *, stored: bool = True) -> Any:
+def plain_target(value: Any, depth: int = 0, *, stored: bool = True) -> Any:
     """A target as numbers, text, lists and dictionaries, as files have it; only what is not `stored` may be else."""
+    if depth > _DEPTH:
+        raise InputError(f"is nested more than {_DEPTH} deep", where="target", fix="Name targets by numbers or text.")
     if is_tensor(value):
         value = value.detach().cpu().numpy()
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fiubU":
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [plain_target(item, stored=stored) for item in value]
+        return [plain_target(item, depth + 1, stored=stored) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {key: plain_target(item, stored=stored) for key, item in value.items()}
+        return {key: plain_target(item, depth + 1, stored=stored) for key, item in value.items()}
     if not stored or value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -397,7 +401,7 @@ def event_of(line: Line, settings: Settings | None) -> Event:
         absent = "event" if line.event is UNSET else "subgraph"
         raise InputError("is missing", where=absent, fix="Give every event an id and its subgraph.")
     subgraph = _subgraph(line.subgraph)
-    context = Context(subgraph, line.target, line.event, line.label, _truth(line.truth, len(subgraph)))
+    context = Context(subgraph, plain_target(line.target), line.event, line.label, _truth(line.truth, len(subgraph)))
     said = []
     for each in line.explanations:
         importance = np.array(each.importance, np.float64)
