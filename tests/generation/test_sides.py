@@ -127,6 +127,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "validity": ({"generated": SAMPLES, "generated_valid": [2] * 40}, "True, False or None"),
     "one validity": ({"generated": SAMPLES, "generated_valid": True}, r"expected shape \(40\), found \(\)"),
+    "twice": ({"real_statistics": {1: CODES, "1": CODES}}, "two columns have the same name"),
     "answers": (
         {"generated": SAMPLES, "generated_predicted": CODES + 1},
         "1, 2, 3, 4. Known: all, or codes 0",

@@ -151,7 +151,10 @@ def as_statistics(value: Any, name: str, rows: int) -> dict[str, AnyArray]:
         value = {key: value[key] for key in value.columns}
     if not isinstance(value, Mapping):
         raise InputError(f"expected {{name: values}}, found {type(value).__name__}", where=name)
-    return {str(key): _statistic(values, f"{name}[{key!r}]", rows) for key, values in value.items()}
+    statistics = {str(key): _statistic(values, f"{name}[{key!r}]", rows) for key, values in value.items()}
+    if len(statistics) < len(value):
+        raise InputError("two columns have the same name as text", where=name, fix="Choose different names.")
+    return statistics
 
 
 def _statistic(values: Any, where: str, rows: int) -> AnyArray:
