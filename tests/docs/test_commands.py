@@ -23,7 +23,7 @@ from graphgauge.cli.app import cli
 from graphgauge.core.errors import UnknownNameError
 
 NOT_RUN = {
-    "graphgauge demo --output demo/": "the whole built-in study takes a minute; tests/study/test_demo.py runs it",
+    "graphgauge demo --output demo/": "the whole built-in study takes a minute; tests/study/test_sizes.py runs it",
 }
 # Pages whose python blocks, run in between, make what the commands read.
 SCRIPTED = {"docs/quickstart.md", "docs/tables.md", "docs/gates.md"}
