@@ -117,54 +117,40 @@ def _link(entry: Metric) -> str:
 
 
 def _family_page(family: str) -> str:
-    """The entries of a family, and above them what several have in common: levels of chance, intervals, conventions."""
-    entries = registry.metrics(family)
-    chances, intervals = (_rules(name, entries) for name in ("chance", "interval"))
-    common = _common(entries)
-    conventions = _conventions(entries, common)
+    """The entries of a family by what they are computed on, and above each part what is true of most of it."""
     examples = [f"- **{name}**: {' '.join(text.split())}" for name, text in golden(family).get("about", {}).items()]
     agreement = "agreement/" + family
     differences = f", [where libraries differ](../{agreement}.md)" if (DOCS / f"{agreement}.md").exists() else ""
     return f"""# {family.capitalize()} metrics
 
-How to use them: [{family}](../{family}.md); [functions and options](../reference/{family}.md){differences}. Unless an
-entry says otherwise: {"; ".join(sorted(common))}.
+How to use them: [{family}](../{family}.md); [functions and options](../reference/{family}.md){differences}.
 
-**Levels of chance, intervals and conventions**, by the names that entries use:
-
-{_lines(f"- **{name}**: {text}" for text, name in (chances | intervals).items())}
-{_lines(f"- **{name}**: {fact.partition(': ')[2]}" for fact, name in conventions.items())}
-
-{_lines(_entry(entry, chances, intervals, conventions | dict.fromkeys(common)) for entry in entries)}
+{_lines(_part(name, entries) for name, entries in _parts(registry.metrics(family)).items())}
 
 ## Examples
 
 {_lines(examples)}"""
 
 
-def _common(entries: tuple[Metric, ...]) -> set[str]:
-    """What is true of most entries of a page."""
+def _parts(entries: tuple[Metric, ...]) -> dict[str, list[Metric]]:
+    """Metrics by section, or else by the sample that they are computed on; parts of one or two are one part."""
+    subjects = [entry.section or entry.needs[0] for entry in entries]
+    parts: dict[str, list[Metric]] = {}
+    for entry, subject in zip(entries, subjects, strict=True):
+        parts.setdefault(subject if subjects.count(subject) > 2 else "others", []).append(entry)
+    return parts
+
+
+def _part(name: str, entries: list[Metric]) -> str:
+    """The entries of a part, and above them what is true of most."""
     counted = Counter(fact for entry in entries for fact in _facts(entry))
-    return {fact for fact, count in counted.items() if count > len(entries) / 2}
-
-
-def _conventions(entries: tuple[Metric, ...], common: set[str]) -> dict[str, str]:
-    """The conventions that several entries have, and the name that the entries use for each."""
-    texts = Counter(fact for entry in entries for fact in _chosen(entry) if fact not in common)
-    shared = [fact for fact, count in texts.items() if count > 2]
-    subjects = [fact.partition(":")[0] for fact in shared]
-    return {
-        fact: f"{subject} {subjects[:place].count(subject) + 1}" if subjects.count(subject) > 1 else subject
-        for place, (fact, subject) in enumerate(zip(shared, subjects, strict=True))
-    }
-
-
-def _chosen(entry: Metric) -> list[str]:
-    return [f"{subject}: {text}" for subject, text in entry.conventions.items() if text != "as chosen"]
+    common = [fact for fact, count in counted.items() if count > len(entries) / 2]
+    said = f"Unless an entry says otherwise: {'; '.join(fact.rstrip('.') for fact in common)}.\n"
+    return _lines([f"## {name.replace('_', ' ').capitalize()}\n", said, *(_entry(entry, common) for entry in entries)])
 
 
 def _facts(entry: Metric) -> list[str]:
-    """What a metric declares beside chance, interval and formula."""
+    """What a metric declares beside its formula."""
     range_ = " to ".join(f"{bound:g}".replace("inf", "∞").replace("-", "−") for bound in entry.bounds)
     better = {"higher": "higher is better", "lower": "lower is better", "none": "neither is better"}
     return [
@@ -172,33 +158,25 @@ def _facts(entry: Metric) -> list[str]:
         range_,
         f"`n` counts {entry.unit}",
         *(["headline"] if entry.default else []),
-        *_chosen(entry),
+        *(f"{subject}: {text}" for subject, text in entry.conventions.items() if text != "as chosen"),
         *(f"not {name}" for name, law in entry.laws.items() if law is not True),
         *([f"fair to {', '.join(entry.fair_to)}"] if entry.fair_to else []),
+        f"chance: {_rule(entry.chance)}",
+        f"interval: {_rule(entry.interval)}",
     ]
 
 
-def _rules(kind: str, entries: tuple[Metric, ...]) -> dict[str, str]:
-    """What the metrics declare as chance or interval, each once, with the name that entries use for it."""
-    texts = dict.fromkeys(_rule(getattr(entry, kind)) for entry in entries)
-    return {text: f"{kind} {place}" for place, text in enumerate(texts, 1)}
-
-
-def _entry(entry: Metric, chances: dict[str, str], intervals: dict[str, str], known: dict[str, str | None]) -> str:
-    """A metric's definition, formula, facts and example; `known` names shared facts, and has None for common ones."""
-    facts = [
-        *filter(None, (known.get(fact, fact) for fact in _facts(entry))),
-        chances[_rule(entry.chance)],
-        intervals[_rule(entry.interval)],
-        *([REFERENCES[entry.reference].short] if entry.reference else []),
-    ]
+def _entry(entry: Metric, common: list[str]) -> str:
+    """A metric's definition, formula, facts that are not common, and example."""
+    facts = [fact.rstrip(".") for fact in _facts(entry) if fact not in common]
+    facts += [REFERENCES[entry.reference].short] if entry.reference else []
     row = worked(entry.family).get(entry.key)
     lines = [
         f"({_anchor(entry)})=",
-        f"## `{entry.key}`\n",
+        f"### `{entry.key}`\n",
         f"{_first_paragraph(entry.definition)}\n",
         f"`{formula_of(entry)}`\n",
-        f"{'; '.join(facts)}.\n",
+        f"{'; '.join(facts)}.\n" if facts else "",
     ]
     return _lines([*lines, *([f"*Example {row['input']}*: {_value(row)}: {row['origin']}.\n"] if row else [])])
 
