@@ -98,9 +98,7 @@ def _metric_pages() -> Iterator[tuple[str, str]]:
         f"""# Metrics
 
 All {count} metrics; `graphgauge metrics KEY` explains one. In formulas, `[ ]` is 1 if the condition holds, else 0; sums
-and means run over the counted items. An entry has an example with its value and where that is from. Laws that do not
-hold are named: *permutation* (the order of items does not matter), *merge* (merged parts give the whole), *monotone* (a
-better prediction does not score worse), *symmetry* (truth and prediction may be exchanged).
+and means run over the counted items. An entry has an example with its value and where that is from.
 
 | family | metrics |
 |---|---|
@@ -133,12 +131,14 @@ How to use them: [{family}](../{family}.md); [functions and options](../referenc
 
 
 def _parts(entries: tuple[Metric, ...]) -> dict[str, list[Metric]]:
-    """Metrics by section, or else by the sample that they are computed on; parts of one or two are one part."""
+    """Metrics by section, or else by the sample that they are computed on; parts with headlines come first."""
     subjects = [entry.section or entry.needs[0] for entry in entries]
     parts: dict[str, list[Metric]] = {}
     for entry, subject in zip(entries, subjects, strict=True):
         parts.setdefault(subject if subjects.count(subject) > 2 else "others", []).append(entry)
-    return parts
+    return dict(
+        sorted(parts.items(), key=lambda part: (part[0] == "others", not any(each.default for each in part[1])))
+    )
 
 
 def _part(name: str, entries: list[Metric]) -> str:
@@ -159,7 +159,6 @@ def _facts(entry: Metric) -> list[str]:
         f"`n` counts {entry.unit}",
         *(["headline"] if entry.default else []),
         *(f"{subject}: {text}" for subject, text in entry.conventions.items() if text != "as chosen"),
-        *(f"not {name}" for name, law in entry.laws.items() if law is not True),
         *([f"fair to {', '.join(entry.fair_to)}"] if entry.fair_to else []),
         f"chance: {_rule(entry.chance)}",
         f"interval: {_rule(entry.interval)}",
@@ -178,12 +177,17 @@ def _entry(entry: Metric, common: list[str]) -> str:
         f"`{formula_of(entry)}`\n",
         f"{'; '.join(facts)}.\n" if facts else "",
     ]
-    return _lines([*lines, *([f"*Example {row['input']}*: {_value(row)}: {row['origin']}.\n"] if row else [])])
+    return _lines([*lines, *([f"*Example {row['input']}*: {_value(row)}: {_origin(row)}.\n"] if row else [])])
 
 
 def _value(row: dict[str, Any]) -> str:
     value = row["value"] if len(row["value"]) < 12 else f"{float(Fraction(row['value'])):.6g}"
     return value.replace("-", "−")
+
+
+def _origin(row: dict[str, Any]) -> str:
+    """Where a value is from; an asterisk would begin italics."""
+    return str(row["origin"]).replace("*", "·")
 
 
 def _rule(rule: Any) -> str:
