@@ -8,6 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from graphgauge import Evaluation, Result
 from graphgauge.cli.app import cli
 from graphgauge.cli.results import aggregate, compare, gate
 
@@ -47,6 +48,25 @@ def test_outputs_have_the_form_of_their_ending(table, ending, start):
     assert done.exit_code == 0, done.output
     assert (table / f"out.{ending}").read_text().startswith(start)
     assert "wrote out.svg" in done.stderr
+
+
+def test_every_family_has_a_table_of_its_own(table):
+    """Two of them may have a metric of the same name."""
+    for name in ("prediction", "recovery", "ranking"):
+        auc = Result(key="roc_auc", metric="roc_auc", value=0.75, n=9, unit="item", direction="higher", bounds=(0, 1))
+        for method in (f"by {name}", "other"):
+            Evaluation(name, [auc]).save("results", method=method, dataset=name, seed=0)
+    done = run("aggregate", "results", "--all")
+    assert done.exit_code == 0, done.output
+    parts = [part for name in ("ranking", "recovery", "prediction") for part in (f"\n{name}\n", f"by {name}")]
+    assert [done.stdout.count(part) for part in parts] == [1] * len(parts)
+    assert sorted(parts, key=done.stdout.index) == parts
+    for refused in (["-o", "t.csv"], ["--format", "json"]):
+        said = run("aggregate", "results", *refused)
+        assert said.exit_code != 0
+        assert "--only family=ranking" in str(said.exception)
+    written = run("aggregate", "results", "--only", "family=recovery", "-o", "t.csv", "--all")
+    assert written.exit_code == 0, written.output
 
 
 def test_methods_and_metrics_are_chosen(table):

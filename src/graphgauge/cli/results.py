@@ -14,6 +14,7 @@ from graphgauge.cli.command import DEBUG, command, files_then_words, flag, refus
 from graphgauge.cli.output import CI, FIGURE, announce, gate_files
 from graphgauge.core.door import CONFIDENCE, Option, Texts, in_words
 from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.family import family_names
 from graphgauge.core.markup import clean
 from graphgauge.core.number import plural
 from graphgauge.study.tables import COMPARISONS, MISSING, REGRESSIONS, TRUTHS
@@ -88,19 +89,31 @@ def _aggregate(results: Texts, **options: Any) -> None:
     """Mean and standard deviation over runs, with intervals, as a table.
 
     RESULTS are result files or folders of them, flat metrics_DATASET_SEED.json, or tables (.csv, .parquet, .json). The
-    best mean is marked; whether it differs from the others is the question of `graphgauge compare`.
+    best mean is marked; whether it differs from the others is the question of `graphgauge compare`. Each family has a
+    table of its own, unless --metric names metrics of several.
     """
     from graphgauge.stats.summaries import aggregate
 
     if options["metric"] and options["all"]:
         raise OptionError("--metric and --all exclude each other", fix="Give one of them.")
-    table = aggregate(
-        _chosen(results, options),
-        metrics="all" if options["all"] else list(options["metric"]) or None,
-        **{name: options[name] for name in ("confidence", "missing", "truths")},
-        directions=options["direction"],
-    )
-    _finish(table, options, {each.name: options[each.name] for each in _STYLE if options[each.name] != each.default})
+    runs = _chosen(results, options)
+    present = dict.fromkeys(run.family for run in runs if run.family)
+    families = list(dict.fromkeys([*filter(present.__contains__, family_names()), *present]))
+    apart = len(families) > 1 and not options["metric"]
+    if apart and (options["output"] or options["figure"] or options["format"] in ("csv", "json")):
+        what = f"there are results of {', '.join(families)}, and a file has the table of one family"
+        raise OptionError(what, fix=f"Name one: --only family={families[0]}.")
+    style = {each.name: options[each.name] for each in _STYLE if options[each.name] != each.default}
+    for name in families if apart else [None]:
+        table = aggregate(
+            runs.only(family=name),
+            metrics="all" if options["all"] else list(options["metric"]) or None,
+            **{name: options[name] for name in ("confidence", "missing", "truths")},
+            directions=options["direction"],
+        )
+        if name is not None:
+            click.echo(f"\n{name}\n")
+        _finish(table, options, style)
 
 
 def _compare(results: Texts, **options: Any) -> None:
