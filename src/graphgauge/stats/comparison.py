@@ -118,7 +118,8 @@ def compare(
             f"margin must be above 0, not {margin!r:.60}", fix="Name the difference that does not matter."
         )
     alpha, times = alpha_of(confidence), whole_number("metrics_compared", metrics_compared, 1)
-    panel = panel_of(read_runs(runs, columns=columns), metric, direction=direction, truths=truths)
+    read = read_runs(runs, columns=columns)
+    panel = panel_of(read, metric, direction=direction, truths=truths, levels=over == "seeds")
     better = panel.better
     if len(panel.methods) < 2:
         notes = [f"{note}." for note in panel.notes]

@@ -17,7 +17,11 @@ from graphgauge.stats.runs import Run, Seed, seed_order
 from graphgauge.stats.text import OTHER_DATA, listing
 
 _KEEP = "Evaluate all runs with --keep-items, or save the evaluations with their items."
-
+# What else to do in families whose runs may have no items.
+_NO_ITEMS = {
+    "recovery": f"{_KEEP} A single graph has none: evaluate lists of graphs.",
+    "generation": "Generators are compared by their samples: generation.compare_samples.",
+}
 
 # What to do if items were asked something else, by the name of what differs.
 _ASKED = {
@@ -83,7 +87,7 @@ def _intervals(runs: Sequence[Run], metric: str) -> dict[str, Interval]:
 def _items_of(run: Run, metric: str) -> Items:
     items = run.items
     if items is None:
-        fix = f"{_KEEP} A single graph has none: evaluate lists of graphs." if run.family == "recovery" else _KEEP
+        fix = _NO_ITEMS.get(run.family, _KEEP)
         raise InputError(f"{run} has no values of single items", where=run.source or None, fix=fix)
     if metric not in items.values:
         has = f'It has {listing(list(items.values))}; compare others with over="seeds".'

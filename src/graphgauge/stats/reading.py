@@ -239,9 +239,10 @@ def _score(result: Result, evaluation: Evaluation) -> Score:
         **result.conventions,
         **{name: str(each) for name, each in result.params.items()},
     }
-    declared = family(evaluation.family) if evaluation.family in family_names() else None
-    # Levels that depend on the test alone, unless the method decides how much of it is read.
-    names = () if "until" in evaluation.options or stated.get("nan") == "omit" else getattr(declared, "references", ())
+    names = family(evaluation.family).references if evaluation.family in family_names() else ()
+    # Unless the method decides what is evaluated: how much is read, what is NaN, how long its lists are.
+    if "until" in evaluation.options or stated.get("nan") == "omit" or "beyond the lists" in stated:
+        names = ()
     levels = {each.name: each.value for each in result.references if each.name in names and math.isfinite(each.value)}
     return Score(result.value, result.direction, result.target, result.bounds, stated, result.n, result.reason, levels)
 
