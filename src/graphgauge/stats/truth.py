@@ -65,7 +65,7 @@ def truths_by_run(runs: Sequence[Run], metric: str | None) -> dict[Run, Truths]:
     truths: dict[Run, Truths] = {}
     for run in runs:
         levels = {}
-        for name, value in run.scores[metric].references.items() if metric in run.scores else ():
+        for name, value in run.scores[metric].references.items() if metric is not None and metric in run.scores else ():
             same = next((one for one in known[name] if math.isclose(one, value, rel_tol=1e-9, abs_tol=1e-12)), None)
             if same is None:
                 known[name].append(same := value)
