@@ -13,11 +13,19 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval
 from graphgauge.stats import shift
-from graphgauge.stats.design import DATASETS, DESIGNS, DatasetsDesign, Layout, RunsDesign, largest_of, layout_of_runs
+from graphgauge.stats.design import (
+    DATASETS,
+    DESIGNS,
+    DatasetsDesign,
+    Layout,
+    RunsDesign,
+    largest_of,
+    layout_of_items,
+    layout_of_runs,
+)
 from graphgauge.stats.effects import seeds_needed
 from graphgauge.stats.errors import cosine_error, is_rounding, standard_error
 from graphgauge.stats.intervals import of_value
-from graphgauge.stats.items import layout_of_items
 from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks
 from graphgauge.stats.outcome import Comparison, Pair, Standing, verdict_of
 from graphgauge.stats.panel import MISSING, Better, Missing, Panel, panel_of
