@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.errors import OptionError, UnknownNameError, one_of
 from graphgauge.core.family import family as family_of
 from graphgauge.core.family import family_names, is_family, load_module, usable_names
 from graphgauge.core.metric import LAWS, Estimate, Exempt, Metric, MetricFunction, NoChance, NoInterval
@@ -126,11 +126,10 @@ def _declared(key: str, family: str, function: MetricFunction, properties: Mappi
         raise OptionError(
             f"{where} does not declare {', '.join(missing)}", fix=f"A metric declares {', '.join(required)}."
         )
-    try:
-        return Metric(key=key, family=family, function=function, **properties)
-    except TypeError as error:
-        name = re.search(r"'(\w+)'$", str(error))
-        raise UnknownNameError(f"property of {where}", name[1] if name else str(error), _optional()) from None
+    known = [name for name in Metric.__dataclass_fields__ if name not in ("key", "family", "function")]
+    for name in properties:
+        one_of(f"property of {where}", name, known)
+    return Metric(key=key, family=family, function=function, **properties)
 
 
 def _faults(entry: Metric) -> Iterator[str]:
@@ -158,10 +157,6 @@ def _faults(entry: Metric) -> Iterator[str]:
     undeclared = [law for law in LAWS if not isinstance(entry.laws.get(law), bool | Exempt)]
     if undeclared:
         yield f"does not declare the laws {', '.join(undeclared)}: each is true, or Exempt(why)"
-
-
-def _optional() -> list[str]:
-    return [name for name in Metric.__dataclass_fields__ if name not in ("key", "family", "function")]
 
 
 def _place(entry: Metric) -> tuple[str, str]:
