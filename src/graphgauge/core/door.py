@@ -208,7 +208,8 @@ class Door(Struct, frozen=True):
         for name, each in fields.items():
             if each.default is REQUIRED and name not in given:
                 raise OptionError(f"{name} is missing", fix=f"For example: {self.example}").about(name)
-        return {name: _typed(each, given[name]) if name in given else each.default for name, each in fields.items()}
+        typed = {name: _typed(fields[name], value) for name, value in given.items()}
+        return {name: typed.get(name, each.default) for name, each in fields.items()}
 
 
 @cache
