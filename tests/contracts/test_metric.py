@@ -8,10 +8,10 @@ from tests.contracts import toy
 
 from graphgauge import check, metric
 from graphgauge.core import finding
-from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.errors import OptionError
 from graphgauge.core.finding import findings_of
 from graphgauge.core.metric import Estimate, NoChance, NoInterval, whole
-from graphgauge.core.registry import find, metrics, select
+from graphgauge.core.registry import metrics, select
 
 RANKS = np.array([1, 2, 2, 5, 9])
 
@@ -101,21 +101,6 @@ def test_a_wrong_declaration_is_refused_in_words(function, changes, words):
     with pytest.raises(OptionError, match=words):
         metric(key, family="toy", **{name: value for name, value in declared.items() if value is not None})(function)
     assert key not in [each.key for each in metrics("toy")]
-
-
-def test_a_key_has_its_parameters():
-    entry, params = find("hits@10", "toy")
-    assert entry.key_of(**params) == "hits@10"
-    assert find("hits", "toy")[1] == {"k": 3}
-    with pytest.raises(OptionError, match="k must be a number, not 'x'"):
-        find("hits@x", "toy")
-    with pytest.raises(UnknownNameError, match="hits@3"):
-        find("hit@3", "toy")
-
-
-def test_a_swept_parameter_takes_each_value_unless_a_name_fixes_it():
-    keys = [entry.key_of(**params) for entry, params in select("toy", ["hits", "hits@7"], ["ranks"], {"k": [1, 3]})[0]]
-    assert keys == ["hits@1", "hits@3", "hits@7"]
 
 
 def test_a_named_metric_needs_its_sample():

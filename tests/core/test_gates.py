@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.contracts import toy
 
 from graphgauge import Evaluation, Gate, Interval, Reference, Result, ranking
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
@@ -209,3 +210,15 @@ def test_a_metric_that_was_not_computed_is_no_unknown_name() -> None:
     found = ranking.evaluate([1.0, 2.0], [[0.0, 3.0], [1.0, 1.0]], metrics=["mrr"])
     with pytest.raises(InputError, match="It was not computed: name it"):
         found.gate("hits@10 > 0")
+
+
+# ------------------------------------------------------------- means of which not all items were read
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(0.1, "passed"), (0.5, "undecided"), (0.99, "failed")])
+def test_a_mean_of_which_not_all_was_read_is_decided_by_its_whole_interval(limit: float, verdict: str) -> None:
+    whole = toy.evaluate(np.array([1, 2, 2, 5, 9, 1, 4, 3]))
+    partial = Evaluation("toy", whole.values(), options={"until": {"complete": False, "read": 8, "of": 100}})
+    outcome = partial.gate(f"hits@3 > {limit}")
+    assert outcome.verdict == verdict
+    assert ("after 8 of 100 items" in str(outcome)) == (verdict == "undecided")

@@ -115,12 +115,6 @@ def test_sections() -> None:
         ev.section("poll")
 
 
-def test_by_axis() -> None:
-    assert evaluation().by("side") is TABLE
-    with pytest.raises(UnknownNameError, match="axis"):
-        evaluation().by("relation")
-
-
 def test_flat_form() -> None:
     flat = evaluation().to_flat()
     assert list(flat) == ["mrr", "auc", "mrr_per_side"]

@@ -259,7 +259,6 @@ def test_paired_scores_by_seed_and_direction():
     assert stats.paired_test(a, b, better="lower").effect_size_r == -1
     with pytest.raises(InputError, match="without a partner: 2"):
         stats.paired_test(a, {0: 1.0, 1: 1.0})
-    assert list(stats.paired_test(a, b).to_dict())[:4] == ["test_statistic", "p_value", "effect_size_r", "significant"]
 
 
 @pytest.mark.parametrize("bad", [[1.0, math.nan, -2.0], [[1.0, 2.0], [3.0, 4.0]], "x", ["x"], None])

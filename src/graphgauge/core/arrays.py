@@ -9,25 +9,10 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-
-__all__ = [
-    "AnyArray",
-    "Floats",
-    "Ints",
-    "Mask",
-    "as_labels",
-    "as_numeric",
-    "is_cuda",
-    "is_frame",
-    "is_tensor",
-    "on_device",
-    "on_host",
-    "refuse_nan",
-    "require_shape",
-    "sorted_unique",
-    "text_array",
-]
+from graphgauge.core.types import AnyArray as AnyArray
+from graphgauge.core.types import Floats as Floats
+from graphgauge.core.types import Ints as Ints
+from graphgauge.core.types import Mask as Mask
 
 _EQUAL_ROWS = "Make all rows as long as the first."
 # Characters that an array of texts may have in any case, or this many times those of the texts.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class SideFile(Struct, frozen=True):
     """A file next to a result that belongs to it."""
 
-    role: Literal["breakdown", "items", "kept"]
+    role: Literal["breakdown", "items"]
     name: str
     hash: str
     rows: int

@@ -56,15 +56,10 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write a file, completely or not at all."""
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(content)
-
-
 def write_text(path: str | Path, text: str) -> None:
     """Write a text file, completely or not at all."""
-    write_bytes(path, text.encode("utf-8", "backslashreplace"))
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
 def read_bytes(path: str | Path) -> bytes:

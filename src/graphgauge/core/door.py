@@ -57,8 +57,8 @@ class Input(Struct, frozen=True):
     argument: str = ""
 
     @property
-    def type(self) -> Any:
-        """The type of the value that names its files."""
+    def described(self) -> Any:
+        """The type of the value that names its files, for msgspec."""
         named = {"": str, "parts": str | tuple[str, ...], "named": dict[str, str]}[self.many]
         return Annotated[named if self.required else named | None, Meta(description=self.help)]
 
@@ -95,12 +95,12 @@ class Option(Struct, frozen=True):
         return parts[0] if len(parts) == 1 else Union[parts]  # noqa: UP007, the parts are a value
 
     @property
-    def bounded(self) -> Any:
+    def described(self) -> Any:
         """Its type with its bounds, for msgspec."""
         low, high = ("gt", "lt") if self.inside else ("ge", "le")
         bounds: dict[str, Any] = {name: end for name, end in ((low, self.low), (high, self.high)) if end is not None}
-        described = str | None if self.is_output else self.type
-        return Annotated[_bounded(described, Meta(**bounds)) if bounds else described, Meta(description=self.help)]
+        kind = str | None if self.is_output else self.type
+        return Annotated[_bounded(kind, Meta(**bounds)) if bounds else kind, Meta(description=self.help)]
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -208,13 +208,8 @@ class Door(Struct, frozen=True):
         for name, each in fields.items():
             if each.default is REQUIRED and name not in given:
                 raise OptionError(f"{name} is missing", fix=f"For example: {self.example}").about(name)
-        try:
-            struct = msgspec.convert(given, request_type(self), strict=False)
-        except msgspec.ValidationError as error:
-            for name, value in given.items():
-                _check(fields[name], value)
-            raise OptionError(str(error)) from None
-        return {name: _typed(each, getattr(struct, name)) for name, each in fields.items()}
+        typed = {name: _typed(fields[name], value) for name, value in given.items()}
+        return {name: typed.get(name, each.default) for name, each in fields.items()}
 
 
 @cache
@@ -222,8 +217,7 @@ def request_type(door: Door) -> type[Struct]:
     """The fields of a door as a struct."""
     fields: list[Any] = []
     for name, each in door.fields.items():
-        kind = each.type if isinstance(each, Input) else each.bounded
-        fields.append((name, kind) if each.default is REQUIRED else (name, kind, each.default))
+        fields.append((name, each.described) if each.default is REQUIRED else (name, each.described, each.default))
     title = f"{door.name or 'default'}-door"
     return msgspec.defstruct(title, fields, kw_only=True, frozen=True, forbid_unknown_fields=True)
 
@@ -388,19 +382,20 @@ def _pairs(name: str, texts: Any) -> dict[str, str]:
     return {left: right for left, _, right in pairs}
 
 
-def _check(each: Input | Option, value: Any) -> None:
-    """Refuse a value in the words in which the functions of the library do."""
+def _typed(each: Input | Option, value: Any) -> Any:
+    """A value as the function takes it; a wrong one is refused in the words in which the library does it."""
     try:
-        msgspec.convert(value, each.type if isinstance(each, Input) else each.bounded, strict=False)
-        return
+        typed = msgspec.convert(value, each.described, strict=False)
     except msgspec.ValidationError:
-        pass
-    if isinstance(each, Option):
-        if each.name == CONFIDENCE.name:
-            confidence_level(_number(value))
-        for part in value if isinstance(value, list | tuple) else [value]:
-            _check_part(each, part)
-    raise OptionError(f"{value!r:.60} is not what it takes", where=each.name).about(each.name)
+        if isinstance(each, Option):
+            if each.name == CONFIDENCE.name:
+                confidence_level(_number(value))
+            for part in value if isinstance(value, list | tuple) else [value]:
+                _check_part(each, part)
+        raise OptionError(f"{value!r:.60} is not what it takes", where=each.name).about(each.name) from None
+    if isinstance(each, Option) and each.is_output:
+        return Path(typed)
+    return tuple(typed) if isinstance(typed, list) else typed
 
 
 def _check_part(each: Option, value: Any) -> None:
@@ -433,10 +428,3 @@ def _number(value: Any) -> Any:
         except ValueError:
             continue
     return value
-
-
-def _typed(each: Input | Option, value: Any) -> Any:
-    """A value as the function takes it."""
-    if isinstance(each, Option) and each.is_output and value is not None:
-        return Path(value)
-    return tuple(value) if isinstance(value, list) else value

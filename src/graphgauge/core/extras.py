@@ -8,10 +8,8 @@ from types import ModuleType
 from graphgauge.core.errors import MissingExtraError
 
 _EXTRA_OF = {
-    "altair": "report",
     "jinja2": "report",
     "markupsafe": "report",
-    "vl_convert": "report",
     "matplotlib": "report",
     "pyarrow": "arrow",
     "fsspec": "urls",

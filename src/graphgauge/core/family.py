@@ -47,10 +47,11 @@ class Family(Struct, frozen=True, kw_only=True):
     `package` has the modules `metrics` (declared with `@metric`) and, where there are any, `checks`, `doors`, `figure`;
     a family of a script has none.
     `headlines` are the metrics that comparisons and reports show first. `truths` names the inputs that are the truth:
-    methods are comparable only on the same truth. `classes` are kinds of predictions that not every metric is fair to
-    (`Metric.fair_to`), the narrowest first. `levels` are named levels that tables have a column for, beside that of
-    chance; a terminal then shows all sections in one table, and no breakdown. `state` names the class of its mergeable
-    states as "module:Class".
+    methods are comparable only on the same truth. `references` are levels that depend on the test alone: where they
+    differ, methods had other candidates, masks or weights, and are not comparable either. `classes` are kinds of
+    predictions that not every metric is fair to (`Metric.fair_to`), the narrowest first. `levels` are named levels that
+    tables have a column for, beside that of chance; a terminal then shows all sections in one table, and no breakdown.
+    `state` names the class of its mergeable states as "module:Class".
     """
 
     name: str
@@ -59,6 +60,7 @@ class Family(Struct, frozen=True, kw_only=True):
     headlines: tuple[str, ...]
     package: str = ""
     truths: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
     state: str | None = None

@@ -8,7 +8,7 @@ or None if there is nothing to say. A family's cheap checks give the findings of
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -45,7 +45,7 @@ class Finding(Struct, frozen=True, kw_only=True):
         return f"{'ignored' if self.ignored else self.severity} [{self.check}]{place} {self.message}. {self.remedy}"
 
     def _repr_html_(self) -> str:
-        return findings_grid([self]).to_html()
+        return Findings((self,)).to_grid().to_html()
 
 
 class Findings(tuple[Finding, ...]):
@@ -54,8 +54,15 @@ class Findings(tuple[Finding, ...]):
     __slots__ = ()
 
     def to_grid(self) -> Grid:
-        """A row per finding."""
-        return findings_grid(self)
+        """A row per finding; the run has a column if there are several."""
+        runs = {"run": [each.where for each in self]} if any(each.where for each in self) else {}
+        return Grid.of(
+            severity=["ignored" if each.ignored else each.severity for each in self],
+            check=[each.check for each in self],
+            **runs,
+            what=[f"{each.message}." for each in self],
+            fix=[each.remedy for each in self],
+        )
 
     def worst(self) -> Findings:
         """The errors, and of the others the most severe: what a command prints."""
@@ -68,20 +75,7 @@ class Findings(tuple[Finding, ...]):
         return "\n".join(map(str, self)) or "nothing found"
 
     def _repr_html_(self) -> str:
-        return findings_grid(self).to_html() if self else "<p>nothing found</p>"
-
-
-def findings_grid(findings: Iterable[Finding]) -> Grid:
-    """A row per finding; the run has a column if there are several."""
-    rows = list(findings)
-    runs = {"run": [each.where for each in rows]} if any(each.where for each in rows) else {}
-    return Grid.of(
-        severity=["ignored" if each.ignored else each.severity for each in rows],
-        check=[each.check for each in rows],
-        **runs,
-        what=[f"{each.message}." for each in rows],
-        fix=[each.remedy for each in rows],
-    )
+        return self.to_grid().to_html() if self else "<p>nothing found</p>"
 
 
 @dataclass(frozen=True)

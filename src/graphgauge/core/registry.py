@@ -1,4 +1,9 @@
-"""The registry of metrics: declaring one, finding one by its key, choosing those to compute."""
+"""The registry of metrics: declaring one, trying it, finding one by its key, choosing those to compute.
+
+A metric of a user's script is tried on its family's example: the module `example` of a family has `SAMPLES`, an example
+of each kind of sample by name, and `LAWS`, for each law that can be tried a function from a sample to another on which
+the value has to be the same.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +14,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from graphgauge.core.errors import OptionError, UnknownNameError
+import numpy as np
+
+from graphgauge.core.errors import OptionError, UnknownNameError, one_of
+from graphgauge.core.family import family as family_of
 from graphgauge.core.family import family_names, is_family, load_module, usable_names
-from graphgauge.core.metric import LAWS, Exempt, Metric, MetricFunction, NoChance, NoInterval
+from graphgauge.core.metric import LAWS, Estimate, Exempt, Metric, MetricFunction, NoChance, NoInterval
 from graphgauge.core.references import REFERENCES
-from graphgauge.core.result import Direction
-from graphgauge.core.trial import tried
+from graphgauge.core.result import Direction, Reference
 
 _METRICS: dict[str, dict[str, Metric]] = {}
 _SECTIONS: dict[str, dict[str, Section]] = {}
 Chosen = tuple[Metric, dict[str, Any]]
+# How far a value may be from another that a law makes equal.
+_CLOSE = 1e-9
 # What `metrics=` may list for the metrics of the default, beside others.
 DEFAULT = "default"
 
@@ -46,8 +55,7 @@ def sections(family: str) -> tuple[Section, ...]:
 def metric(key: str, *, family: str, **properties: Any) -> Callable[[MetricFunction], Metric]:
     """Declare a metric, as a decorator of its function; the properties are those of `Metric`.
 
-    A metric of a user's script is tried at once on the family's example: its value, interval, levels and laws have to
-    be what it declares.
+    A metric of a user's script is tried at once: its value, interval, levels and laws have to be what it declares.
 
     Parameters
     ----------
@@ -96,11 +104,13 @@ def metric(key: str, *, family: str, **properties: Any) -> Callable[[MetricFunct
 
     def declare(function: MetricFunction) -> Metric:
         entry = _declared(key, family, function, properties)
+        is_ours = function.__module__.startswith("graphgauge.")
+        fault = next(itertools.chain(_faults(entry), () if is_ours else _faults_on_example(entry)), None)
+        if fault is not None:
+            raise OptionError(f"metric {key!r} {fault}", fix="Correct the function, or what it declares.")
         known = _METRICS.setdefault(family, {})
         if key in known and _place(known[key]) != _place(entry):
             raise OptionError(f"metric {key!r} is declared twice in {family}", fix="Give it another key.")
-        if not function.__module__.startswith("graphgauge."):
-            tried(entry)
         known[key] = entry
         return entry
 
@@ -108,7 +118,7 @@ def metric(key: str, *, family: str, **properties: Any) -> Callable[[MetricFunct
 
 
 def _declared(key: str, family: str, function: MetricFunction, properties: Mapping[str, Any]) -> Metric:
-    """The metric, if its declaration is complete and of the right kinds."""
+    """The metric, if its declaration is complete."""
     where = f"metric {key!r}"
     required = ("needs", "direction", "bounds", "unit", "chance", "interval", "laws")
     missing = [name for name in required if name not in properties]
@@ -116,15 +126,10 @@ def _declared(key: str, family: str, function: MetricFunction, properties: Mappi
         raise OptionError(
             f"{where} does not declare {', '.join(missing)}", fix=f"A metric declares {', '.join(required)}."
         )
-    try:
-        entry = Metric(key=key, family=family, function=function, **properties)
-    except TypeError as error:
-        name = re.search(r"'(\w+)'$", str(error))
-        raise UnknownNameError(f"property of {where}", name[1] if name else str(error), _optional()) from None
-    fault = next(_faults(entry), None)
-    if fault is not None:
-        raise OptionError(f"{where} {fault}")
-    return entry
+    known = [name for name in Metric.__dataclass_fields__ if name not in ("key", "family", "function")]
+    for name in properties:
+        one_of(f"property of {where}", name, known)
+    return Metric(key=key, family=family, function=function, **properties)
 
 
 def _faults(entry: Metric) -> Iterator[str]:
@@ -154,13 +159,71 @@ def _faults(entry: Metric) -> Iterator[str]:
         yield f"does not declare the laws {', '.join(undeclared)}: each is true, or Exempt(why)"
 
 
-def _optional() -> list[str]:
-    return [name for name in Metric.__dataclass_fields__ if name not in ("key", "family", "function")]
-
-
 def _place(entry: Metric) -> tuple[str, str]:
     """Where its function is written: a cell of a notebook may be run again."""
     return entry.function.__module__, entry.function.__qualname__
+
+
+def _faults_on_example(entry: Metric) -> Iterator[str]:
+    """What a metric does on its family's example that it does not declare, as ends of a sentence."""
+    example = family_of(entry.family).module("example") if entry.family in family_names() else None
+    if example is None:
+        return
+    names = [name for name in entry.needs if name in example.SAMPLES]
+    if not names:
+        yield f"needs {' or '.join(entry.needs)}; samples of {entry.family} are {', '.join(example.SAMPLES)}"
+    for name in names:
+        yield from _wrong_on(entry, example.SAMPLES[name], getattr(example, "LAWS", {}))
+
+
+def _wrong_on(entry: Metric, sample: Any, laws: Any) -> Iterator[str]:
+    params = dict(entry.params)
+    try:
+        estimate = entry(sample, **params)
+    except Exception as error:
+        yield f"fails on the example of its family with {type(error).__name__}: {error}"
+        return
+    if not isinstance(estimate, Estimate):
+        yield f"returns {type(estimate).__name__}, not an Estimate; whole(value, n) makes one of a number"
+        return
+    value = np.atleast_1d(estimate.value)
+    if value.shape != np.atleast_1d(estimate.n).shape:
+        yield f"returns {value.shape} values and {np.shape(estimate.n)} counts"
+        return
+    low, high = entry.bounds
+    if np.any((value < low) | (value > high)):
+        yield f"has the value {value[0]:.6g} on the example of its family, outside its bounds ({low:g}, {high:g})"
+    yield from _wrong_interval(entry, sample, estimate)
+    yield from _wrong_chance(entry, sample, params)
+    for law, turned in laws.items():
+        if entry.laws.get(law) is True:
+            other = entry(turned(sample), **params).value
+            if not np.allclose(value, other, rtol=_CLOSE, atol=_CLOSE, equal_nan=True):
+                change = f"{value[0]:.6g} to {np.atleast_1d(other)[0]:.6g}"
+                yield f"declares the law {law}, and changes from {change} under it"
+
+
+def _wrong_interval(entry: Metric, sample: Any, estimate: Estimate) -> Iterator[str]:
+    try:
+        ends = entry.bounds_of(sample, estimate, 0.95)
+    except Exception as error:
+        yield f"has an interval that fails on the example of its family with {type(error).__name__}: {error}"
+        return
+    if not isinstance(ends, NoInterval) and np.shape(ends.low) != np.shape(estimate.value):
+        yield f"has {np.shape(ends.low)} ends of intervals for {np.shape(estimate.value)} values"
+
+
+def _wrong_chance(entry: Metric, sample: Any, params: dict[str, Any]) -> Iterator[str]:
+    if isinstance(entry.chance, NoChance):
+        return
+    try:
+        levels = list(entry.chance(sample, **params))
+    except Exception as error:
+        yield f"has a chance that fails on the example of its family with {type(error).__name__}: {error}"
+        return
+    wrong = next((each for each in levels if not isinstance(each, Reference)), None)
+    if wrong is not None:
+        yield f"has a level of chance that is {type(wrong).__name__}, not a Reference(name, value)"
 
 
 def metrics(family: str | None = None) -> tuple[Metric, ...]:

@@ -10,5 +10,6 @@ FAMILY = Family(
     question="How far up are the right answers?",
     package="graphgauge.ranking",
     headlines=("mrr", "hits@10", "adjusted_mrr"),
+    references=("random scorer",),
     state="graphgauge.ranking.state:RankingState",
 )

@@ -13,11 +13,19 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval
 from graphgauge.stats import shift
-from graphgauge.stats.design import DATASETS, DESIGNS, DatasetsDesign, Layout, RunsDesign, largest_of, layout_of_runs
+from graphgauge.stats.design import (
+    DATASETS,
+    DESIGNS,
+    DatasetsDesign,
+    Layout,
+    RunsDesign,
+    largest_of,
+    layout_of_items,
+    layout_of_runs,
+)
 from graphgauge.stats.effects import seeds_needed
 from graphgauge.stats.errors import cosine_error, is_rounding, standard_error
 from graphgauge.stats.intervals import of_value
-from graphgauge.stats.items import layout_of_items
 from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks
 from graphgauge.stats.outcome import Comparison, Pair, Standing, verdict_of
 from graphgauge.stats.panel import MISSING, Better, Missing, Panel, panel_of
@@ -118,7 +126,8 @@ def compare(
             f"margin must be above 0, not {margin!r:.60}", fix="Name the difference that does not matter."
         )
     alpha, times = alpha_of(confidence), whole_number("metrics_compared", metrics_compared, 1)
-    panel = panel_of(read_runs(runs, columns=columns), metric, direction=direction, truths=truths)
+    read = read_runs(runs, columns=columns)
+    panel = panel_of(read, metric, direction=direction, truths=truths, levels=over == "seeds")
     better = panel.better
     if len(panel.methods) < 2:
         notes = [f"{note}." for note in panel.notes]

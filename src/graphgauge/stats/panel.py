@@ -129,11 +129,17 @@ class Panel:
 
 
 def panel_of(
-    runs: Runs, metric: str | None, *, direction: Better | None = None, truths: Literal["same", "any"] = "same"
+    runs: Runs,
+    metric: str | None,
+    *,
+    direction: Better | None = None,
+    truths: Literal["same", "any"] = "same",
+    levels: bool = True,
 ) -> Panel:
     """The values of one metric; runs scored under different conventions, or against different truths, are refused.
 
-    How an output was read (sign, threshold, orientation) may differ. `truths="any"` turns their refusal into a warning.
+    How an output was read (sign, threshold, orientation) may differ. `truths="any"` turns the refusal of truths into a
+    warning. Without `levels` only receipts say what the truth was: items tell themselves what they were asked.
     """
     one_of("truths", truths, TRUTHS)
     if direction is not None:
@@ -153,18 +159,16 @@ def panel_of(
         raise InputError(f"{metric} was measured in {names}", fix=fix)
     chosen = tuple(run for run in runs if run.family in families)
     scored = [(run, run.scores[metric]) for run in chosen if metric in run.scores]
-    for name in ("direction", "target"):
-        _refuse_mixed(metric, name, [(run, str(getattr(score, name))) for run, score in scored])
-    first, conventions = scored[0][1], dict(scored[0][1].conventions)
-    notes = []
-    for name in dict.fromkeys(name for _, score in scored for name in score.conventions):
-        stated = [(run, score.conventions.get(name, "not stated")) for run, score in scored]
-        if name not in READINGS:
-            _refuse_mixed(metric, name, stated)
-        elif len({value for _, value in stated}) > 1:
-            conventions.pop(name, None)
-            notes.append(f"outputs were read differently: {name} is {_by_value(stated)}")
-    known = truth.truths_by_run(chosen, metric)
+    facts = {name: [(run, str(getattr(score, name))) for run, score in scored] for name in ("direction", "target")}
+    first = scored[0][1]
+    stated = {
+        name: [(run, score.conventions.get(name, "not stated")) for run, score in scored]
+        for name in dict.fromkeys(name for _, score in scored for name in score.conventions)
+    }
+    mixed = {name: each for name, each in {**facts, **stated}.items() if len({value for _, value in each}) > 1}
+    _refuse_mixed(metric, {name: each for name, each in mixed.items() if name not in READINGS})
+    notes = [f"outputs were read differently: {name} is {_by_value(each)}" for name, each in mixed.items()]
+    known = truth.truths_by_run(chosen, metric if levels else None)
     different = truth.conflicts(known)
     if truths == "same":
         truth.refuse(different)
@@ -174,7 +178,7 @@ def panel_of(
         direction or first.direction or usual_direction(metric),
         first.target,
         _bounds([score for _, score in scored]),
-        conventions,
+        {name: value for name, value in first.conventions.items() if name not in mixed},
         *_values(chosen, metric),
         (
             *truth.warning(different),
@@ -240,15 +244,20 @@ def _bounds(scores: Sequence[Score]) -> tuple[float, float]:
     return (-math.inf, math.inf) if any(each.value < low or each.value > high for each in scores) else (low, high)
 
 
-_FIX = "Use the same conventions for all runs, or compare them separately."
 # How runs under other conventions become comparable.
-_FIXES = {"quantile levels": "Evaluate all at the same levels; a Gaussian or members can be given as quantiles."}
+_FIXES = {
+    "quantile levels": "Evaluate all at the same levels; a Gaussian or members can be given as quantiles.",
+    "beyond the lists": "Compare lists with lists: ranking.Queries.from_topk takes the best items of any model.",
+}
 
 
-def _refuse_mixed(metric: str, name: str, stated: Sequence[tuple[Run, str]]) -> None:
-    if len({value for _, value in stated}) > 1:
+def _refuse_mixed(metric: str, mixed: Mapping[str, Sequence[tuple[Run, str]]]) -> None:
+    """Refuse runs in which these conventions differ: the first is named, and the way out that any of them has."""
+    for name, stated in mixed.items():
+        usual = "Use the same conventions for all runs, or compare them separately."
+        fix = next((_FIXES[each] for each in mixed if each in _FIXES), usual)
         what = f"{metric} was measured under different conventions: {name} is {_by_value(stated)}"
-        raise InputError(what, fix=_FIXES.get(name, _FIX))
+        raise InputError(what, fix=fix)
 
 
 def _by_value(stated: Sequence[tuple[Run, str]]) -> str:
@@ -318,17 +327,14 @@ def _unfair(scored: Sequence[tuple[Run, Score]], metric: str) -> str | None:
     A method that predicts several classes, such as CPDAGs of which some have no undirected edge, counts as the widest.
     """
     name = scored[0][0].family
-    declared = family(name) if name in family_names() else None
-    classes = getattr(declared, "classes", None)
+    classes = family(name).classes if name in family_names() else ()
     if not classes:
         return None
-    known = dict(classes) if isinstance(classes, Mapping) else {each: each for each in classes}
-    order = list(dict.fromkeys(known.values()))
     widest: dict[str, str] = {}
     for run, score in scored:
         predicted = score.conventions.get("classes", "").rpartition(" and ")[2].split(" or ")
-        own = [known[each] for each in predicted if each in known] or order[:1]
-        widest[run.method] = max([*own, widest.get(run.method, order[0])], key=order.index)
+        own = [each for each in predicted if each in classes] or classes[:1]
+        widest[run.method] = max([*own, widest.get(run.method, classes[0])], key=classes.index)
     fair_to = getattr(declared_metric(metric, name), "fair_to", None)
     others = {method: each for method, each in widest.items() if fair_to is not None and each not in fair_to}
     if len(set(widest.values())) < 2 or not others:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -83,10 +83,6 @@ class PairedTest:
     def lowest_p(self) -> float:
         """2^(1−n)."""
         return min(1.0, 2.0 ** (1 - self.n))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers by name."""
-        return asdict(self)
 
     def __str__(self) -> str:
         size = f"r = {fixed(self.effect_size_r, 2)} ({effect_word(self.effect_size_r)})"

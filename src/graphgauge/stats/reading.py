@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
@@ -20,18 +19,8 @@ from graphgauge.core.family import family, family_names
 from graphgauge.core.number import from_file, plural
 from graphgauge.core.result import Result
 from graphgauge.core.sealed import decode
-from graphgauge.stats.runs import UNNAMED, Run, Runs, Score, Seed, repetition, seed_of, usual_direction
-from graphgauge.stats.tables import (
-    LABELS,
-    Table,
-    Unit,
-    columns_of,
-    is_empty,
-    read_number,
-    runs_of_table,
-    runs_of_units,
-    score_of,
-)
+from graphgauge.stats.runs import UNNAMED, UNSTATED, Run, Runs, Score, numbered, seed_of, usual_direction
+from graphgauge.stats.tables import LABELS, Table, columns_of, is_empty, read_number, runs_of_table, score_of
 from graphgauge.stats.text import listing
 
 # `metrics_{dataset}_{seed}.json`; the seed follows the last underscore.
@@ -105,7 +94,7 @@ class _Reader:
         if isinstance(source, str | Path):
             return self._of_path(Path(source))
         if isinstance(source, Evaluation):
-            return _numbered([source], self.unnamed)
+            return numbered([_run_of(source, self.unnamed)])
         if hasattr(source, "column_names") or (hasattr(source, "columns") and not isinstance(source, Mapping)):
             return self._of_table(Table.from_frame(source))
         if isinstance(source, Mapping):
@@ -124,7 +113,7 @@ class _Reader:
     def _of_sequence(self, parts: list[Any]) -> list[Run]:
         if parts and all(isinstance(part, Mapping) and not isinstance(part, Evaluation) for part in parts):
             return self._of_table(Table.from_records(parts, "records", "record"))
-        evaluated = _numbered([part for part in parts if isinstance(part, Evaluation)], self.unnamed)
+        evaluated = numbered(_run_of(part, self.unnamed) for part in parts if isinstance(part, Evaluation))
         return evaluated + [run for part in parts if not isinstance(part, Evaluation) for run in self.runs_of(part)]
 
     def _of_mapping(self, source: Mapping[Any, Any]) -> list[Run]:
@@ -135,12 +124,7 @@ class _Reader:
                 sizes = ", ".join(f"{name}: {len(part)}" for name, part in source.items())
                 raise InputError(f"columns have different lengths ({sizes})", where="dictionary")
             return self._of_table(Table.from_cells(source, zip(*source.values(), strict=True), "dictionary"))
-        runs, units = [], []
-        for method, scores in source.items():
-            evaluated = _evaluated(scores, {"method": str(method)})
-            runs += evaluated or []
-            units += [] if evaluated is not None else _units_of(str(method), scores)
-        return runs + runs_of_units(units, "dictionary")
+        return numbered(run for method, scores in source.items() for run in _runs_of_method(str(method), scores))
 
     # ---- files
 
@@ -187,11 +171,8 @@ class _Reader:
         if isinstance(content, list):
             is_records = bool(content) and all(isinstance(part, dict) for part in content)
             table = Table.from_records(content, str(path)) if is_records else None
-            return (
-                None
-                if table is None or not {*LABELS, *self.columns.values()} & set(table.names)
-                else self._of_table(table)
-            )
+            is_ours = table is not None and {*LABELS, *self.columns.values()} & set(table.names)
+            return self._of_table(table) if table is not None and is_ours else None
         if not isinstance(content, dict):
             return None
         if files.is_result(content):
@@ -212,7 +193,7 @@ def _run_of(evaluation: Evaluation, unnamed: str | None, source: str = "", **lab
     return Run(
         str(names["method"]),
         str(names["dataset"] or ""),
-        seed_of(0 if names["seed"] is None else names["seed"]),
+        UNSTATED if names["seed"] is None else seed_of(names["seed"]),
         {key: _score(result, evaluation) for key, result in evaluation.items()},
         evaluation.family,
         source,
@@ -226,7 +207,8 @@ def _of_result(content: dict[str, Any], path: Path, unnamed: str | None) -> Run:
         run = file.run
         why = f"failed: {file.error or 'no reason recorded'}"
         return Run(str(run.method), str(run.dataset or ""), seed_of(run.seed or 0), {}, file.family, str(path), why)
-    return _run_of(files.opened(file, path, items=False), unnamed, str(path))
+    evaluated = _run_of(files.opened(file, path, items=False), unnamed, str(path))
+    return replace(evaluated, seed=0) if evaluated.seed == UNSTATED else evaluated
 
 
 def _of_flat(content: Mapping[str, Any], path: Path, labels: Mapping[str, Any]) -> Run:
@@ -257,80 +239,69 @@ def _score(result: Result, evaluation: Evaluation) -> Score:
         **result.conventions,
         **{name: str(each) for name, each in result.params.items()},
     }
-    declared = family(evaluation.family) if evaluation.family in family_names() else None
-    # Levels that depend on the test alone, unless the method decides how much of it is read.
-    names = () if "until" in evaluation.options or stated.get("nan") == "omit" else getattr(declared, "references", ())
+    names = family(evaluation.family).references if evaluation.family in family_names() else ()
+    # Unless the method decides what is evaluated: how much is read, what is NaN, how long its lists are.
+    if "until" in evaluation.options or stated.get("nan") == "omit" or "beyond the lists" in stated:
+        names = ()
     levels = {each.name: each.value for each in result.references if each.name in names and math.isfinite(each.value)}
     return Score(result.value, result.direction, result.target, result.bounds, stated, result.n, result.reason, levels)
 
 
-def _numbered(evaluations: Sequence[Any], unnamed: str | None = None, **labels: Any) -> list[Run]:
-    """Evaluations as runs; those that do not state a seed are repetitions."""
-    runs = [_run_of(evaluation, unnamed, **labels) for evaluation in evaluations]
-    if "seed" in labels:
-        return runs
-    unstated = [each.run.seed is None for each in evaluations]
-    keys = [(run.method, run.dataset, run.family) for run in runs]
-    several = Counter(key for key, is_unstated in zip(keys, unstated, strict=True) if is_unstated)
-    taken = Counter[tuple[str, str, str]]()
-    for i, key in enumerate(keys):
-        if unstated[i] and several[key] > 1:
-            taken[key] += 1
-            runs[i] = replace(runs[i], seed=repetition(key[0], taken[key]))
-    return runs
-
-
-def _evaluated(scores: Any, labels: Mapping[str, Any]) -> list[Run] | None:
-    """The evaluations of one method: one, a list of repetitions, or a mapping from seed, dataset or both; else None."""
-    if isinstance(scores, Evaluation):
-        return _numbered([scores], **labels)
-    if _is_list(scores) and len(scores) and all(isinstance(part, Evaluation) for part in scores):
-        return _numbered(list(scores), **labels)
-    if not isinstance(scores, Mapping):
-        return None
-    is_by_seed = all(isinstance(part, Evaluation) for part in scores.values()) and (
-        "dataset" in labels or all(isinstance(seed_of(name), int) for name in scores)
-    )
-    level = "seed" if is_by_seed else "dataset"
-    if level in labels:
-        return None
-    parts = [_evaluated(part, {**labels, level: name}) for name, part in scores.items()]
-    if all(part is None for part in parts):
-        return None
-    if any(part is None for part in parts):
+def _runs_of_method(method: str, scores: Any) -> Iterator[Run]:
+    """The runs of one method: a number or an evaluation, a list of repetitions, or a mapping from seed or dataset."""
+    leaves = list(_leaves(method, scores, {"method": method}))
+    if len({isinstance(leaf, Evaluation) for leaf, _, _ in leaves}) > 1:
         fix = "Pass evaluations alone, or numbers alone."
-        raise InputError(f"{labels['method']} has evaluations and other scores", where="dictionary", fix=fix)
-    return [run for part in parts if part is not None for run in part]
-
-
-def _units_of(method: str, scores: Any, dataset: str = "") -> list[Unit]:
-    """The scores of one method: a number, a list of repetitions, or a mapping from seed or dataset."""
-    where = f"{method} on {dataset}" if dataset else method
-
-    def unit(value: Any, seed: Seed | None, place: str) -> Unit:
-        numbers = value if isinstance(value, Mapping) else {UNNAMED: value}
+        raise InputError(f"{method} has evaluations and other scores", where="dictionary", fix=fix)
+    for leaf, labels, place in leaves:
+        if isinstance(leaf, Evaluation):
+            yield _run_of(leaf, None, **labels)
+            continue
+        numbers = leaf if isinstance(leaf, Mapping) else {UNNAMED: leaf}
         try:
             known = {str(name): score_of(str(name), read_number(each)) for name, each in numbers.items()}
         except ValueError as error:
             raise InputError(f"{place}: {error}", where="dictionary") from None
-        return Unit(method, dataset, seed, known, place)
+        yield Run(method, str(labels.get("dataset", "")), seed_of(labels.get("seed", UNSTATED)), known)
 
-    if isinstance(scores, Real) or is_empty(scores):
-        return [unit(scores, None, where)]
-    if isinstance(scores, Mapping):
-        if all(isinstance(seed_of(name), int) for name in scores):
-            return [unit(value, seed_of(seed), f"{where}, seed {seed}") for seed, value in scores.items()]
-        if dataset:
-            return [unit(scores, None, where)]
-        named = next((str(name) for name in scores if usual_direction(str(name))), None)
+
+def _leaves(place: str, scores: Any, labels: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[str, Any], str]]:
+    """Evaluations, numbers, and numbers by metric, with the labels that they are under, and their place in words."""
+    if isinstance(scores, Evaluation | Real) or is_empty(scores):
+        yield scores, labels, place
+    elif _is_list(scores):
+        yield from ((each, labels, f"{place}, score {index}") for index, each in enumerate(scores, 1))
+    elif not isinstance(scores, Mapping):
+        fix = "Pass a list of numbers, or a mapping from seed or dataset."
+        raise InputError(f"the scores of {place} are {type(scores).__name__}", where="dictionary", fix=fix)
+    elif _is_by_seed(scores, "dataset" in labels):
+        yield from ((each, {**labels, "seed": seed}, f"{place}, seed {seed}") for seed, each in scores.items())
+    elif "dataset" in labels:
+        yield scores, labels, place
+    else:
+        named = next(
+            (str(name) for name, part in scores.items() if usual_direction(str(name)) and not _has_evaluations(part)),
+            None,
+        )
         if named is not None:
-            fix = f'Pass a list of runs: [{{"method": "{method}", "seed": 0, "{named}": …}}, …].'
-            raise InputError(f"the scores of {method} are by metric ({named})", where="dictionary", fix=fix)
-        return [each for name, part in scores.items() for each in _units_of(method, part, str(name))]
-    if _is_list(scores):
-        return [unit(value, None, f"{where}, score {index}") for index, value in enumerate(scores, 1)]
-    fix = "Pass a list of numbers, or a mapping from seed or dataset."
-    raise InputError(f"the scores of {where} are {type(scores).__name__}", where="dictionary", fix=fix)
+            fix = f'Pass a list of runs: [{{"method": "{place}", "seed": 0, "{named}": …}}, …].'
+            raise InputError(f"the scores of {place} are by metric ({named})", where="dictionary", fix=fix)
+        for dataset, part in scores.items():
+            yield from _leaves(f"{place} on {dataset}", part, {**labels, "dataset": dataset})
+
+
+def _is_by_seed(scores: Mapping[Any, Any], is_of_dataset: bool) -> bool:
+    """Whether a mapping is from seeds: whole numbers, or on one dataset the names of evaluations."""
+    if is_of_dataset and all(isinstance(part, Evaluation) for part in scores.values()):
+        return True
+    is_nested = any(_has_evaluations(part) and not isinstance(part, Evaluation) for part in scores.values())
+    return not is_nested and all(isinstance(seed_of(name), int) for name in scores)
+
+
+def _has_evaluations(part: Any) -> bool:
+    """Whether this is an evaluation, or holds some."""
+    parts = part.values() if isinstance(part, Mapping) else part if _is_list(part) else ()
+    return isinstance(part, Evaluation) or any(isinstance(each, Evaluation) for each in parts)
 
 
 def _is_list(part: Any) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -20,6 +22,8 @@ from graphgauge.core.result import Direction
 from graphgauge.stats.text import listing
 
 Seed = int | str
+# The seed of a run that states none, until it is numbered.
+UNSTATED = ""
 # The metric of scores that do not name it; it takes the name that it is asked for by.
 UNNAMED = "value"
 _UNBOUNDED = (-math.inf, math.inf)
@@ -166,15 +170,12 @@ class Runs:
         if metric in self.metrics:
             return self
         if self.metrics == [UNNAMED] and isinstance(metric, str) and metric:
-            direction, target, bounds = known_metric(metric)
-            return Runs(
-                (
-                    replace(run, scores={metric: replace(each, direction=direction, target=target, bounds=bounds)})
-                    for run in self
-                    for each in run.scores.values()
-                ),
-                self.notes,
+            facts = known_metric(metric)
+            renamed = (
+                replace(run, scores={metric: replace(run.scores[UNNAMED], **facts)}) if run.scores else run
+                for run in self
             )
+            return Runs(renamed, self.notes)
         if not self.metrics:
             why = listing(list(dict.fromkeys(run.failed for run in self if run.failed)), 2)
             raise InputError("there is no value to compare", fix=f"All runs failed: {why}" if why else None)
@@ -238,19 +239,33 @@ def repetition(method: str, number: int) -> str:
     return f"{method or 'run'} #{number}"
 
 
+def numbered(runs: Iterable[Run]) -> list[Run]:
+    """The runs of one source: those that state no seed are repetitions, or have seed 0 if no method has several."""
+    runs = list(runs)
+    unstated = Counter((run.method, run.dataset, run.family) for run in runs if run.seed == UNSTATED)
+    repeated = {family for (_, _, family), count in unstated.items() if count > 1}
+    numbers: dict[Any, Iterator[int]] = defaultdict(lambda: itertools.count(1))
+    for i, run in enumerate(runs):
+        if run.seed == UNSTATED:
+            number = next(numbers[run.method, run.dataset, run.family])
+            seed = repetition(run.method, number) if run.family in repeated else 0
+            runs[i] = replace(run, seed=seed)
+    return runs
+
+
 def on_dataset(name: str, dataset: str) -> str:
     """`transe on wn18rr`, or `transe` if the dataset has no name."""
     return f"{name} on {dataset}" if dataset else name
 
 
 @cache
-def known_metric(key: str) -> tuple[Direction | None, float | None, tuple[float, float]]:
-    """The declared direction, target and bounds of a metric that comes as a plain number."""
+def known_metric(key: str) -> Mapping[str, Any]:
+    """The declared direction, target and bounds of a metric that comes as a plain number, as far as there are any."""
     entry = declared_metric(key)
     # The name of f1@{k} alone is none: an F1 of any kind may be called so.
     if entry is None or (key != entry.key and entry.parse(key) is None):
-        return None, None, _UNBOUNDED
-    return entry.direction, entry.target, entry.bounds
+        return {}
+    return {"direction": entry.direction, "target": entry.target, "bounds": entry.bounds}
 
 
 def declared_metric(key: str, family: str | None = None) -> Any:

@@ -19,11 +19,11 @@ from graphgauge.core.options import metric_names, whole_number
 from graphgauge.core.result import ARROWS
 from graphgauge.stats.errors import sample_std
 from graphgauge.stats.intervals import of_runs, t_interval
+from graphgauge.stats.outcome import FORMS, Shown
 from graphgauge.stats.panel import MISSING, Better, Missing, Panel, panel_of
 from graphgauge.stats.reading import read_runs
 from graphgauge.stats.runs import UNNAMED, Runs, on_dataset
 from graphgauge.stats.text import decimals, ends, fixed, listing, plus_minus, together
-from graphgauge.stats.view import FORMS, Shown
 
 MARKS = ("best", "tests", "none")
 _MOST_DIGITS, _MOST_NOTES = 15, 3

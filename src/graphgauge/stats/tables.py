@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,13 +17,14 @@ from graphgauge.io.places import readable
 from graphgauge.io.text import read_rows
 from graphgauge.stats.runs import (
     UNNAMED,
+    UNSTATED,
     Run,
     Score,
     Seed,
     declared_metric,
     known_metric,
+    numbered,
     on_dataset,
-    repetition,
     seed_of,
 )
 from graphgauge.stats.text import listing
@@ -125,15 +126,15 @@ class Table:
         return [row.cells[name] for row in self.rows]
 
 
-@dataclass(frozen=True)
-class Unit:
-    """The scores of one run; a seed of None is not stated."""
+class Column(NamedTuple):
+    """Where the scores of a metric are: in a column, with one of standard deviations if it has means and these apart.
 
-    method: str
-    dataset: str
-    seed: Seed | None
-    scores: Mapping[str, Score]
-    place: str
+    The metric is None if the rows name it.
+    """
+
+    metric: str | None
+    name: str
+    std: str | None = None
 
 
 def columns_of(declared: Any) -> dict[str, str]:
@@ -157,41 +158,35 @@ def columns_of(declared: Any) -> dict[str, str]:
 
 
 def runs_of_table(table: Table, declared: Mapping[str, str]) -> list[Run]:
-    """The runs in the rows of a table."""
+    """The runs of a table. Rows with the same labels are one run, until a metric comes again: that is a repetition."""
     roles = _roles(table, declared)
-    metrics = _metric_columns(table, roles, declared)
-    units = _long(table, roles) if "metric" in roles else [_wide(row, roles, metrics) for row in table.rows]
-    return runs_of_units(units, table.where)
-
-
-def runs_of_units(units: Sequence[Unit], where: str) -> list[Run]:
-    """One run per unit; without seeds, the units of a method are repetitions that nothing pairs."""
-    unseeded = Counter((unit.method, unit.dataset) for unit in units if unit.seed is None)
-    is_single = max(unseeded.values(), default=1) == 1
-    taken: Counter[tuple[str, str]] = Counter()
-    places: dict[tuple[str, str, Seed], str] = {}
-    runs = []
-    for unit in units:
-        seed = unit.seed
-        if seed is None:
-            number = taken[unit.method, unit.dataset]
-            taken[unit.method, unit.dataset] += 1
-            seed = 0 if is_single else repetition(unit.method, number + 1)
-        key = (unit.method, unit.dataset, seed)
-        if key in places:
-            who = on_dataset(unit.method or "one method", unit.dataset)
-            what = f"{who}, seed {seed} occurs twice ({places[key]}, {unit.place})"
+    columns = _score_columns(table, roles, declared)
+    source = "" if table.where in ("dictionary", "frame", "records") else table.where
+    unnamed = [row for row in table.rows if "method" in roles and not _labels(row, roles)[0]]
+    if unnamed and len(unnamed) < len(table.rows):
+        raise InputError("has no method", where=unnamed[0].where, fix="Name the method in every row.")
+    places: dict[tuple[Any, ...], list[str]] = defaultdict(list)
+    runs: dict[tuple[Any, ...], Run] = {}
+    for row in table.rows:
+        method, dataset, seed = labels = _labels(row, roles)
+        scores = dict(_scores(row, roles, columns))
+        earlier = [places[*labels, metric] for metric in scores]
+        if seed != UNSTATED and earlier[0]:
+            what = f"{on_dataset(method or 'one method', dataset)}, seed {seed} occurs twice"
+            what = f"{next(iter(scores))} of {what}" if "metric" in roles else what
             fix = 'Keep one row for each run, or name the column in which they differ: columns={"seed": COLUMN}.'
-            raise InputError(what, where=where, fix=fix)
-        places[key] = unit.place
-        runs.append(Run(*key, unit.scores, source="" if where in ("dictionary", "frame", "records") else where))
-    return runs
+            raise InputError(f"{what} ({earlier[0][0]}, {row.place})", where=table.where, fix=fix)
+        place = (*labels, len(earlier[0]))
+        for each in earlier:
+            each.append(row.place)
+        known = runs[place].scores if place in runs else {}
+        runs[place] = Run(method, dataset, seed, {**known, **scores}, source=source)
+    return numbered(runs.values())
 
 
 def score_of(metric: str, value: float, std: float = math.nan, runs: int = 1) -> Score:
     """A plain number as the score of a metric."""
-    direction, target, bounds = known_metric(metric)
-    return Score(value, direction, target, bounds, std=std, runs=runs)
+    return Score(value, std=std, runs=runs, **known_metric(metric))
 
 
 def read_number(value: Any) -> float:
@@ -217,7 +212,33 @@ def is_empty(value: Any) -> bool:
 
 
 def _roles(table: Table, declared: Mapping[str, str]) -> dict[str, str]:
-    """The column of each role."""
+    """The column of each role: those that are declared, and those that have the name of their role."""
+    _require_names(table)
+    for role, name in declared.items():
+        if name not in table.names:
+            known = f"It has {listing(table.names, _NAMES_LISTED)}."
+            raise OptionError(f"{table.where}: no column {name!r:.60} for {role}", fix=known).about("columns")
+    free = {role for role in ROLES if role in table.names and role not in declared.values()}
+    roles = {role: role for role in LABELS if role in table.names} | dict(declared)
+    printed = _printed_columns(table, roles | {"n": "n"} if "n" in free else roles)
+    own: tuple[str, ...] = ()
+    if {"metric", "value"} <= free and not {"metric", "value", "mean"} & declared.keys():
+        own = ("metric", "value")
+    elif "mean" in declared or ("value" not in declared and len({"mean", "std", "n"} & (free | declared.keys())) > 1):
+        own = ("metric", "mean", "std", "n")
+    elif printed and not {"metric", "value"} & declared.keys():
+        own = ("n",)
+    roles = {role: role for role in own if role in free} | roles
+    for role, others in {"metric": ("value", "mean"), "std": ("mean",), "n": ("mean",), "mean": ("n",)}.items():
+        if role in roles and not roles.keys() & others and not (role == "n" and printed):
+            what = f"{table.where}: a column of {role} needs one of {others[0]}"
+            fix = _ADD_N if role == "mean" else f'Name it: columns={{"{others[0]}": COLUMN}}.'
+            raise OptionError(what, fix=fix).about("columns")
+    return roles
+
+
+def _require_names(table: Table) -> None:
+    """Refuse a table without rows, and one whose columns do not have one name each."""
     if not table.rows:
         raise InputError("has no rows", where=table.where)
     _refuse_twice(table.names, table.where)
@@ -226,62 +247,30 @@ def _roles(table: Table, declared: Mapping[str, str]) -> dict[str, str]:
         raise InputError("has two rows of names", where=table.where, fix=_ONE_NAME)
     if "" in table.names:
         raise InputError("has a column without a name", where=table.where, fix="In pandas, use to_csv(index=False).")
-    for role, name in declared.items():
-        if name not in table.names:
-            known = f"It has {listing(table.names, _NAMES_LISTED)}."
-            raise OptionError(f"{table.where}: no column {name!r:.60} for {role}", fix=known).about("columns")
-    roles = {role: role for role in LABELS if role in table.names} | dict(declared)
-    free = {name for name in ROLES if name in table.names} - set(declared.values())
-    if not {"metric", "value", "mean"} & set(declared) and {"metric", "value"} <= free:
-        roles |= {"metric": "metric", "value": "value"}
-    elif "mean" in declared or ("value" not in declared and len({"mean", "std", "n"} & (free | set(declared))) > 1):
-        roles = {role: role for role in ("metric", "mean", "std", "n") if role in free} | roles
-    if "n" in free and not {"metric", "value", "mean"} & set(roles) and _printed_columns(table, roles | {"n": "n"}):
-        roles["n"] = "n"
-    method = roles.get("method")
-    unnamed = [row for row in table.rows if method is not None and not _label(row.cells[method])]
-    if unnamed and len(unnamed) < len(table.rows):
-        raise InputError("has no method", where=unnamed[0].where, fix="Name the method in every row.")
-    for role, other in (("metric", "value"), ("std", "mean"), ("n", "mean"), ("mean", "n")):
-        is_read = (
-            other in roles or (role == "metric" and "mean" in roles) or (role == "n" and _printed_columns(table, roles))
-        )
-        if role in roles and not is_read:
-            what = f"{table.where}: a column of {role} needs one of {other}"
-            fix = _ADD_N if other == "n" else f'Name it: columns={{"{other}": COLUMN}}.'
-            raise OptionError(what, fix=fix).about("columns")
-    return roles
 
 
-def _printed_columns(table: Table, roles: Mapping[str, str]) -> dict[str, tuple[str, str | None]]:
-    """Columns of printed means: their metric and the column of standard deviations, or None where a cell has both.
+def _printed_columns(table: Table, roles: Mapping[str, str]) -> list[Column]:
+    """Columns of printed means: with cells such as `0.92 ± 0.03`, or `acc_mean` beside `acc_std`.
 
     Without `n`, rows with seeds are runs, and `acc_mean` and `acc_std` two metrics.
     """
     others = [name for name in table.names if name not in roles.values()]
-    printed: dict[str, tuple[str, str | None]] = {
-        name: (name, None)
+    columns = [
+        Column(name, name)
         for name in others
         if any(isinstance(cell, str) and _PRINTED.fullmatch(cell) for cell in table.column(name))
-    }
+    ]
     for std in others:
         match = _SPREAD.fullmatch(std)
         if match is None or declared_metric(std) is not None or ("seed" in roles and "n" not in roles):
             continue
         means = [f"{match['metric']}{match['gap']}mean", *([match["metric"]] if "n" in roles else [])]
-        mean = next(filter(others.__contains__, means), None)
-        printed |= {} if mean is None else {mean: (match["metric"], std)}
-    return printed
+        columns += [Column(match["metric"], mean, std) for mean in means if mean in others][:1]
+    return columns
 
 
-def _metric_columns(
-    table: Table, roles: Mapping[str, str], declared: Mapping[str, str]
-) -> dict[str, tuple[str, str | None]]:
-    """The columns of the values and of their standard deviations of each metric that a column is named after.
-
-    Metrics are the columns of numbers that have no role; without a method, columns of text are refused. Where one has
-    printed means, a row is the mean of `n` runs, and a column without standard deviations has means alone.
-    """
+def _score_columns(table: Table, roles: Mapping[str, str], declared: Mapping[str, str]) -> list[Column]:
+    """The columns of scores: those of roles, or every column of numbers; nothing is left out unsaid."""
     others = [name for name in table.names if name not in roles.values()]
     # A column with one number is one of numbers: what else is in it is an error.
     numeric = [name for name in others if _is_numeric(table.column(name))]
@@ -289,27 +278,27 @@ def _metric_columns(
         has = f'has no column "method", but {listing(table.names, _NAMES_LISTED)}'
         raise InputError(has, where=table.where, fix=_suggestion(table, numeric))
     if "metric" in roles:
-        return {}
+        return [Column(None, roles.get("mean") or roles["value"], roles.get("std"))]
     if "mean" in roles:
         if numeric and "mean" not in declared:
             own = ", ".join(f'"{role}": "{roles[role]}"' for role in ("mean", "std", "n") if role in roles)
             fix = f"Give each metric rows of its own, with a column metric; or leave the rest out: columns={{{own}}}."
             what = f"has columns of printed means, and also {listing(numeric, _NAMES_LISTED)}"
             raise InputError(what, where=table.where, fix=fix)
-        name = roles["mean"] if roles["mean"] not in ("mean", "Mean") else UNNAMED
-        return {name: (roles["mean"], roles.get("std"))}
+        is_named = roles["mean"] not in ("mean", "Mean")
+        return [Column(roles["mean"] if is_named else UNNAMED, roles["mean"], roles.get("std"))]
     if "value" in roles:
-        return {roles["value"]: (roles["value"], None)}
+        return [Column(roles["value"], roles["value"])]
     if not numeric:
         has = f"It has {listing(table.names, _NAMES_LISTED)}."
         raise InputError("contains no metric", where=table.where, fix=f"Give each metric a column of numbers. {has}")
-    printed = _printed_columns(table, roles)
+    printed = {column.name: column for column in _printed_columns(table, roles)}
     if printed and "n" not in roles:
         raise InputError(f"has printed means ({listing(list(printed), 3)})", where=table.where, fix=_ADD_N)
-    spreads = {std for _, std in printed.values()}
-    columns = {name: printed.get(name, (name, None)) for name in numeric if name not in spreads}
-    _refuse_twice([metric for metric, _ in columns.values()], table.where)
-    return {metric: (name, std) for name, (metric, std) in columns.items()}
+    spreads = {column.std for column in printed.values()}
+    columns = [printed.get(name, Column(name, name)) for name in numeric if name not in spreads]
+    _refuse_twice([str(column.metric) for column in columns], table.where)
+    return columns
 
 
 def _suggestion(table: Table, numeric: Sequence[str]) -> str:
@@ -331,64 +320,35 @@ def _suggestion(table: Table, numeric: Sequence[str]) -> str:
     return f"Name the columns by role: columns={{{written}}}."
 
 
-def _wide(row: Row, roles: Mapping[str, str], metrics: Mapping[str, tuple[str, str | None]]) -> Unit:
-    """The scores of all metrics: values, or printed means."""
-    is_printed = "n" in roles
-    return _unit(
-        row,
-        roles,
-        {
-            name: _printed(row, roles, name, *columns) if is_printed else score_of(name, row.number(columns[0]))
-            for name, columns in metrics.items()
-        },
-    )
-
-
-def _long(table: Table, roles: Mapping[str, str]) -> list[Unit]:
-    """Rows of one metric each, joined by their labels; a metric that comes again starts the next repetition."""
-    units: dict[tuple[Any, ...], Unit] = {}
-    taken: Counter[tuple[Any, ...]] = Counter()
-    for row in table.rows:
-        key = str(row.cells[roles["metric"]]).strip()
-        if "mean" in roles:
-            score = _printed(row, roles, key, roles["mean"], roles.get("std"))
-        else:
-            score = score_of(key, row.number(roles["value"]))
-        unit = _unit(row, roles, {key: score})
-        labels = (unit.method, unit.dataset, unit.seed)
-        again = taken[*labels, key]
-        taken[*labels, key] += 1
-        if again and unit.seed is not None:
-            said = ", ".join(str(part) for part in labels if part != "")
-            raise InputError(f"{key} occurs twice for {said}", where=row.where)
-        old = units.setdefault((*labels, again), unit)
-        units[*labels, again] = replace(old, scores={**old.scores, **unit.scores})
-    return list(units.values())
-
-
-def _unit(row: Row, roles: Mapping[str, str], scores: Mapping[str, Score]) -> Unit:
+def _labels(row: Row, roles: Mapping[str, str]) -> tuple[str, str, Seed]:
+    """The method, dataset and seed of a row."""
     cells = {role: row.cells[roles[role]] for role in LABELS if role in roles}
     if "seed" in cells and is_empty(cells["seed"]):
         fix = "Fill the column in, or drop it: rows without seeds are repetitions."
         raise InputError("has no seed", where=row.where, fix=fix)
-    seed = seed_of(cells["seed"]) if "seed" in cells else None
-    return Unit(_label(cells.get("method")), _label(cells.get("dataset")), seed, scores, row.place)
+    seed = seed_of(cells["seed"]) if "seed" in cells else UNSTATED
+    return _label(cells.get("method")), _label(cells.get("dataset")), seed
 
 
-def _printed(row: Row, roles: Mapping[str, str], metric: str, mean_column: str, std_column: str | None) -> Score:
-    """A mean with its standard deviation and number of runs; `0.92 ± 0.03` has both in one cell."""
-    cell = row.cells[mean_column]
-    match = _PRINTED.fullmatch(cell) if isinstance(cell, str) and std_column is None else None
-    if match is not None:
-        mean, std = (row.read(metric, match[part]) for part in ("mean", "std"))
-    else:
-        mean, std = row.number(mean_column), math.nan if std_column is None else row.number(std_column)
-    count = row.number(roles["n"])
-    if not (0 <= std < math.inf or math.isnan(std)) or not (1 <= count <= _MOST_RUNS and count.is_integer()):
-        what = f"a mean of {count:g} runs with standard deviation {std:g}"
-        fix = f"Write std of at least 0, and n of at least 1 and at most {_MOST_RUNS:,}."
-        raise InputError(what, where=row.where, fix=fix)
-    return score_of(metric, mean, std, int(count))
+def _scores(row: Row, roles: Mapping[str, str], columns: Iterable[Column]) -> Iterator[tuple[str, Score]]:
+    """The scores in a row by metric: values, or printed means of `n` runs, of which a cell may have the spread, too."""
+    for metric, column, std in columns:
+        name = str(row.cells[roles["metric"]]).strip() if metric is None else metric
+        if "n" not in roles:
+            yield name, score_of(name, row.number(column))
+            continue
+        cell = row.cells[column]
+        match = _PRINTED.fullmatch(cell) if isinstance(cell, str) and std is None else None
+        if match is not None:
+            mean, spread = (row.read(name, match[part]) for part in ("mean", "std"))
+        else:
+            mean, spread = row.number(column), math.nan if std is None else row.number(std)
+        count = row.number(roles["n"])
+        if not (0 <= spread < math.inf or math.isnan(spread)) or not (1 <= count <= _MOST_RUNS and count.is_integer()):
+            what = f"a mean of {count:g} runs with standard deviation {spread:g}"
+            fix = f"Write std of at least 0, and n of at least 1 and at most {_MOST_RUNS:,}."
+            raise InputError(what, where=row.where, fix=fix)
+        yield name, score_of(name, mean, spread, int(count))
 
 
 def _is_numeric(cells: Sequence[Any]) -> bool:

@@ -15,8 +15,8 @@ from graphgauge.stats.text import listing
 
 _SHOWN = 2
 FIX = (
-    "Measure all against the same files, with the same candidates, masks and weights; equal content in other files is "
-    'recognised in arrays of numbers. truths="any" compares them with a warning.'
+    "Measure all against the same files, with the same known=, negatives, masks and weights; equal content in other "
+    'files is recognised in arrays of numbers. truths="any" compares them with a warning.'
 )
 
 
@@ -56,8 +56,8 @@ def truths_of(run: Run) -> dict[str, Truth]:
     return truths
 
 
-def truths_by_run(runs: Sequence[Run], metric: str) -> dict[Run, Truths]:
-    """The truths of every run; levels that depend on the test alone stand in for candidates, masks and weights.
+def truths_by_run(runs: Sequence[Run], metric: str | None) -> dict[Run, Truths]:
+    """The truths of every run; a metric's levels that depend on the test alone stand in for candidates and weights.
 
     Differences of rounding do not count.
     """
@@ -65,7 +65,7 @@ def truths_by_run(runs: Sequence[Run], metric: str) -> dict[Run, Truths]:
     truths: dict[Run, Truths] = {}
     for run in runs:
         levels = {}
-        for name, value in run.scores[metric].references.items() if metric in run.scores else ():
+        for name, value in run.scores[metric].references.items() if metric is not None and metric in run.scores else ():
             same = next((one for one in known[name] if math.isclose(one, value, rel_tol=1e-9, abs_tol=1e-12)), None)
             if same is None:
                 known[name].append(same := value)
