@@ -386,6 +386,8 @@ def calibration(part: Columns) -> tuple[Floats, Floats, Floats]:
 # returns the value and the influences, of which the mean weighted by the shares is 0.
 
 NumberMeasure = Callable[[Floats, Floats, Floats], Measured]
+# The number for all items that is best for a metric: its name, and how it follows from truths and shares.
+Best = tuple[str, Callable[[Floats, Floats], float]]
 
 
 def _of_numbers(part: Targets, measure: NumberMeasure) -> Statistic:
@@ -394,14 +396,21 @@ def _of_numbers(part: Targets, measure: NumberMeasure) -> Statistic:
     return over_tasks(part, [(rows, *measure(each.true, each.pred, share)) for rows, each, share in tasks])
 
 
+def _level(sample: Targets, *, measure: NumberMeasure, best: Best) -> list[Reference]:
+    """What one number for all items reaches."""
+    name, centre = best
+    level = _of_numbers(sample, lambda true, _, share: measure(true, np.full_like(true, centre(true, share)), share))
+    return [Reference(name, level.value)]
+
+
 def _numbers(
     formula: str,
-    best: tuple[str, Callable[[Floats, Floats], float]] | None = None,
+    best: Best | None = None,
     *,
     weighted: bool = True,
     **declared: Any,
 ) -> Callable[[NumberMeasure], Metric]:
-    """Declare the metric of a measure; `best` names the number for all items that is best for it."""
+    """Declare the metric of a measure, and the level of chance that one number reaches; ranks are not `weighted`."""
 
     def declare(measure: NumberMeasure) -> Metric:
         @wraps(measure)
@@ -410,13 +419,8 @@ def _numbers(
                 return Estimate(np.full(1, np.nan), np.zeros(1, np.int64), reason="ranks have no weights", absent=True)
             return estimate(sample, partial(_of_numbers, measure=measure), "no task that it is defined for")
 
-        def chance(sample: Targets) -> list[Reference]:
-            name, centre = best or ("", np.dot)
-            level = _of_numbers(sample, lambda true, _, share: measure(true, 0 * true + centre(true, share), share))
-            return [Reference(name, level.value)]
-
-        levels = {} if best is None else {"chance": chance}
-        return _error(measure.__name__, needs=("targets",), formula=formula, **levels, **declared)(value)
+        level = {} if best is None else {"chance": partial(_level, measure=measure, best=best)}
+        return _error(measure.__name__, needs=("targets",), formula=formula, **level, **declared)(value)
 
     return declare
 
@@ -434,7 +438,7 @@ def _mean(true: Floats, share: Floats) -> float:
     return float(np.clip(share @ true, true.min(), true.max()))
 
 
-_MEAN = ("mean of the targets", _mean)
+_MEAN: Best = ("mean of the targets", _mean)
 
 
 @_numbers("mean |ŷ − y|", ("median of the targets", _median), default=True)
