@@ -268,7 +268,7 @@ class Curves:
 
     @classmethod
     def of(cls, sample: Scores) -> Self:
-        """With P and N the weights of positives and negatives, and at each distinct score P_v and N_v:
+        """The areas of each task, from the weights P and N of positives and negatives, at a distinct score P_v and N_v.
 
         AUC = Σ P_v (N below v + N_v / 2) / (P N), ties counting half. AP = Σ P_v precision(v) / P, where precision(v)
         is that of all items that score at least v: step-wise, ties as one step. The influences are the derivatives of
