@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 from graphgauge.core.arrays import as_labels, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
+from graphgauge.core.grid import Grid
 from graphgauge.core.items import Items
 from graphgauge.core.loop import broken_down, measure
 from graphgauge.core.metric import Metric
@@ -27,8 +29,8 @@ from graphgauge.core.registry import select
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.prediction.figure import drawings
 from graphgauge.prediction.inputs import TASKS, Rules, Task, read
-from graphgauge.prediction.metrics import brier_scores, by_class, log_losses
-from graphgauge.prediction.sample import OfTasks, Sample
+from graphgauge.prediction.metrics import OF_CLASSES, brier_scores, log_losses, of_labels, ratio
+from graphgauge.prediction.sample import Classes, OfTasks, Sample, as_share, estimate
 from graphgauge.protocols import under_protocols
 
 # Names of other tables and columns, which groups cannot have.
@@ -126,7 +128,7 @@ def evaluate(
     divisions = {"task": _by_task(samples)} if reading.tasks > 1 else {}
     for axis, values in _named(groups, {*_AXES, *(result.key for result in measured.results)}).items():
         divisions[axis] = _by_group(_column(f"groups[{axis!r}]", values, n, kept), samples)
-    tables = {"class": by_class(samples["classes"], level)} if "classes" in samples else {}
+    tables = {"class": _by_class(samples["classes"], level)} if "classes" in samples else {}
     for axis, (labels, counts, parts) in divisions.items():
         tables[axis] = broken_down(axis, labels, counts, chosen, parts, confidence=level, skipped=measured.skipped)
     return Evaluation(
@@ -204,6 +206,21 @@ def _items(samples: Mapping[str, Any], ids: Any, weights: Floats | None, cluster
 
 
 # ---- breakdowns
+
+
+def _by_class(sample: Classes, level: float) -> Grid:
+    """Of each class the items, and precision, recall and F1 with their intervals, one class against the others."""
+    n = np.bincount(sample.true, minlength=len(sample.names))
+    columns: dict[str, Any] = {"class": np.array(sample.names, dtype=object), "n": n}
+    for key, whole in OF_CLASSES.items():
+        rows = []
+        for c in range(len(sample.names)):
+            found = estimate(sample, partial(of_labels, measure=partial(ratio, whole=whole, c=c)))
+            bounds: Any = as_share(sample, found, level)
+            rows.append((found.value[0], bounds.low[0], bounds.high[0]))
+        values = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+        columns |= dict(zip((key, f"{key}.low", f"{key}.high"), values, strict=True))
+    return Grid(columns)
 
 
 def _named(groups: Any, taken: Collection[str]) -> Mapping[str, Any]:

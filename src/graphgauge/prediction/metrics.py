@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.grid import Grid
 from graphgauge.core.metric import Estimate, Exempt, Metric, NoChance, NoInterval
 from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
@@ -143,7 +142,7 @@ def _ratios(p: Floats, whole: tuple[float, float], weights: Floats) -> tuple[Flo
     return values, np.diag(part) - rows * (part * values)[:, np.newaxis] - columns * part * values
 
 
-def _ratio(p: Floats, whole: tuple[float, float], c: int | None = None) -> Measured:
+def ratio(p: Floats, whole: tuple[float, float], c: int | None = None) -> Measured:
     """The ratio of one class, or its mean over the classes that have a denominator."""
     used = whole[0] * p.sum(axis=1) + whole[1] * p.sum(axis=0) > 0
     used &= c is None or np.arange(len(p)) == c
@@ -154,6 +153,8 @@ def _ratio(p: Floats, whole: tuple[float, float], c: int | None = None) -> Measu
 
 
 _RECALL, _PRECISION, _F1 = (1.0, 0.0), (0.0, 1.0), (0.5, 0.5)
+# What each class has, one against the others.
+OF_CLASSES = {"precision": _PRECISION, "recall": _RECALL, "f1": _F1}
 _classes = partial(_labels, needs=("classes",))
 _binary = partial(_labels, needs=("binary",), default=True)
 _agreement = partial(
@@ -170,16 +171,16 @@ def accuracy(p: Floats) -> Measured:
 @_classes("mean over classes of recall")
 def balanced_accuracy(p: Floats) -> Measured:
     """Mean over the classes that have items of the share of these that are found."""
-    return _ratio(p, _RECALL)
+    return ratio(p, _RECALL)
 
 
-@_labels("mean over classes of 2 p_cc / (r_c + s_c)", partial(_ratio, whole=_F1, c=1), default=True)
+@_labels("mean over classes of 2 p_cc / (r_c + s_c)", partial(ratio, whole=_F1, c=1), default=True)
 def f1_macro(p: Floats) -> Measured:
     """Mean F1 of the classes that are there or predicted; of tasks, of their positive classes."""
-    return _ratio(p, _F1)
+    return ratio(p, _F1)
 
 
-@_labels("2 Σ p_cc / Σ (r_c + s_c)", partial(_ratio, whole=_F1, c=1), pooled=True)
+@_labels("2 Σ p_cc / Σ (r_c + s_c)", partial(ratio, whole=_F1, c=1), pooled=True)
 def f1_micro(p: Floats) -> Measured:
     """F1 of all labels together: the accuracy of one label per item; of tasks, of all their positives."""
     return float(np.trace(p)), np.eye(len(p))
@@ -222,34 +223,19 @@ def cohen_kappa(p: Floats) -> Measured:
 @_binary("p_11 / s_1")
 def precision(p: Floats) -> Measured:
     """Share of the items called positive that are; NaN if none is."""
-    return _ratio(p, _PRECISION, 1)
+    return ratio(p, _PRECISION, 1)
 
 
 @_binary("p_11 / r_1")
 def recall(p: Floats) -> Measured:
     """Share of the positives that are called so; NaN without positives."""
-    return _ratio(p, _RECALL, 1)
+    return ratio(p, _RECALL, 1)
 
 
 @_binary("2 p_11 / (r_1 + s_1)")
 def f1(p: Floats) -> Measured:
     """Harmonic mean of precision and recall of the positive class; NaN if it is neither there nor predicted."""
-    return _ratio(p, _F1, 1)
-
-
-def by_class(sample: Classes, level: float) -> Grid:
-    """Of each class the items, and precision, recall and F1 with their intervals, one class against the others."""
-    n = np.bincount(sample.true, minlength=len(sample.names))
-    columns: dict[str, Any] = {"class": np.array(sample.names, dtype=object), "n": n}
-    for key, whole in (("precision", _PRECISION), ("recall", _RECALL), ("f1", _F1)):
-        rows = []
-        for c in range(len(sample.names)):
-            found = estimate(sample, partial(of_labels, measure=partial(_ratio, whole=whole, c=c)))
-            bounds: Any = as_share(sample, found, level)
-            rows.append((found.value[0], bounds.low[0], bounds.high[0]))
-        values = np.array(rows, dtype=np.float64).reshape(-1, 3).T
-        columns |= dict(zip((key, f"{key}.low", f"{key}.high"), values, strict=True))
-    return Grid(columns)
+    return ratio(p, _F1, 1)
 
 
 # ---- scores
@@ -282,16 +268,11 @@ def top_k_accuracy(sample: Columns, *, k: int = 5) -> Estimate:
     """Share of the items whose class is among the k highest scores, equal scores in any order alike."""
 
     def share(part: Columns) -> Statistic:
-        true = _of_truth(part)[:, np.newaxis]
+        true = part.of_truth[:, np.newaxis]
         higher, equal = (part.scores > true).sum(axis=1), (part.scores == true).sum(axis=1)
         return mean_of(part, np.clip((k - higher) / equal, 0.0, 1.0))
 
     return estimate(sample, share)
-
-
-def _of_truth(sample: Columns) -> Any:
-    """(n,) the score of each item's class."""
-    return sample.scores[np.arange(sample.n), sample.true]
 
 
 # ---- probabilities
@@ -300,12 +281,12 @@ def _of_truth(sample: Columns) -> Any:
 def log_losses(sample: Columns) -> Floats:
     """(n,) −ln of the probability of the true class; infinite if it is 0."""
     with np.errstate(divide="ignore"):
-        return np.asarray(-np.log(_of_truth(sample)))
+        return np.asarray(-np.log(sample.of_truth))
 
 
 def brier_scores(sample: Columns) -> Floats:
     """(n,) squared distance to the truth: (p − y)² of two classes, Σ_c (p_c − y_c)² of more."""
-    true = _of_truth(sample)
+    true = sample.of_truth
     if sample.binary:
         return np.asarray((1 - true) ** 2)
     return np.asarray((sample.scores**2).sum(axis=1) - true**2 + (1 - true) ** 2)
@@ -362,22 +343,8 @@ def _binned(part: Columns, summary: Callable[[Floats, Floats], Any]) -> Statisti
     """A summary of the gaps of the bins, |accuracy − confidence|, and of their shares of the items."""
     if not part.n:
         return NOTHING
-    confidence, accuracy, share = calibration(part)
+    confidence, accuracy, share = part.calibration()
     return Statistic(float(summary(np.abs(accuracy - confidence), share)), part.n, np.nan, 0.0)
-
-
-def calibration(part: Columns) -> tuple[Floats, Floats, Floats]:
-    """Mean confidence, accuracy and share of the items of each bin that has any.
-
-    Of two classes the probability of the positive one against how often it is true; of more the largest probability
-    against how often its class is true. Bins contain their upper ends.
-    """
-    label = np.ones(part.n, np.int64) if part.binary else part.scores.argmax(axis=1)
-    confidence, hit = part.scores[np.arange(part.n), label], (label == part.true).astype(float)
-    place = np.clip(np.ceil(confidence * part.bins).astype(np.int64) - 1, 0, part.bins - 1)
-    size, confidences, hits = (np.bincount(place, part.amounts * each, part.bins) for each in (1.0, confidence, hit))
-    kept = size > 0
-    return confidences[kept] / size[kept], hits[kept] / size[kept], size[kept] / size.sum()
 
 
 # ---- numbers
@@ -404,11 +371,7 @@ def _level(sample: Targets, *, measure: NumberMeasure, best: Best) -> list[Refer
 
 
 def _numbers(
-    formula: str,
-    best: Best | None = None,
-    *,
-    weighted: bool = True,
-    **declared: Any,
+    formula: str, best: Best | None = None, *, weighted: bool = True, **declared: Any
 ) -> Callable[[NumberMeasure], Metric]:
     """Declare the metric of a measure, and the level of chance that one number reaches; ranks are not `weighted`."""
 

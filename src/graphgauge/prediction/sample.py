@@ -105,6 +105,24 @@ class Columns(Sample):
     binary: bool
     bins: int
 
+    @property
+    def of_truth(self) -> Floats:
+        """(n,) the score of each item's class."""
+        return np.asarray(self.scores[np.arange(self.n), self.true])
+
+    def calibration(self) -> tuple[Floats, Floats, Floats]:
+        """Mean confidence, accuracy and share of the items of each bin that has any.
+
+        Of two classes the probability of the positive one against how often it is true; of more the largest probability
+        against how often its class is true. Bins contain their upper ends.
+        """
+        label = np.ones(self.n, np.int64) if self.binary else self.scores.argmax(axis=1)
+        confidence, hit = self.scores[np.arange(self.n), label], (label == self.true).astype(float)
+        place = np.clip(np.ceil(confidence * self.bins).astype(np.int64) - 1, 0, self.bins - 1)
+        size, sums, hits = (np.bincount(place, self.amounts * each, self.bins) for each in (1.0, confidence, hit))
+        kept = size > 0
+        return sums[kept] / size[kept], hits[kept] / size[kept], size[kept] / size.sum()
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OfTasks(Sample):
