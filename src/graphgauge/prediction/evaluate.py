@@ -119,7 +119,7 @@ def evaluate(
     reading = read(y_true, y_pred, scores, rules)
     n, kept = len(y_true), reading.kept
     names, amounts = _ids(ids, n, kept), _weights(weights, n, kept)
-    clusters = _column("cluster", cluster, n, kept)
+    clusters = _labels("cluster", cluster, n, kept)
     samples: dict[str, Any] = {
         name: replace(each, weights=amounts, cluster=clusters) for name, each in reading.samples.items()
     }
@@ -127,7 +127,7 @@ def evaluate(
     measured = measure(chosen, samples, named=named, confidence=level, conventions=reading.conventions)
     divisions = {"task": _by_task(samples)} if reading.tasks > 1 else {}
     for axis, values in _named(groups, {*_AXES, *(result.key for result in measured.results)}).items():
-        divisions[axis] = _by_group(_column(f"groups[{axis!r}]", values, n, kept), samples)
+        divisions[axis] = _by_group(_labels(f"groups[{axis!r}]", values, n, kept), samples)
     tables = {"class": _by_class(samples["classes"], level)} if "classes" in samples else {}
     for axis, (labels, counts, parts) in divisions.items():
         tables[axis] = broken_down(axis, labels, counts, chosen, parts, confidence=level, skipped=measured.skipped)
@@ -151,7 +151,7 @@ def evaluate(
 # ---- what belongs to items
 
 
-def _column(name: str, values: Any, n: int, kept: Ints) -> Any:
+def _labels(name: str, values: Any, n: int, kept: Ints) -> Any:
     """A label per item, of the items that are kept."""
     if values is None:
         return None
@@ -175,7 +175,7 @@ def _weights(weights: Any, n: int, kept: Ints) -> Floats | None:
 
 def _ids(values: Any, n: int, kept: Ints) -> Any:
     """The names of the items; one that comes again would count twice."""
-    ids = _column("ids", values, n, kept)
+    ids = _labels("ids", values, n, kept)
     names, times = np.unique([] if ids is None else ids, return_counts=True)
     if (times > 1).any():
         raise InputError(f"{names[times > 1][0]} occurs twice", where="ids", fix="Give every item its own id.")
