@@ -13,7 +13,7 @@ from tests.evolution.grown import exact_distance
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.evolution import link_score, poincare_distance
-from graphgauge.evolution.points import margins
+from graphgauge.evolution.nodes import margins
 
 
 def on_sphere(rng: np.random.Generator, dimensions: int, gap: float) -> np.ndarray:

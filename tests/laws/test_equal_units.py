@@ -21,7 +21,7 @@ from graphgauge.core.registry import metrics
 from graphgauge.core.result import Result, enclosing
 from graphgauge.evolution.areas import Area
 from graphgauge.evolution.homophily import Folds
-from graphgauge.evolution.summary import Trajectory, over_runs
+from graphgauge.evolution.metrics import Trajectory, over_runs
 from graphgauge.stats.shift import of_pairs
 
 USUAL_RANKS = ("mrr", "hits", "mean_rank", "geometric_mean_rank", "adjusted_hits")

@@ -10,7 +10,7 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from graphgauge import prediction
-from graphgauge.prediction import confusion
+from graphgauge.prediction import metrics
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 
@@ -222,12 +222,12 @@ TABLES = [
 )
 def test_gradients_of_tables_are_differences(name, table):
     """What one more of a cell moves, less what it moves by changing all shares."""
-    measure, p = getattr(confusion, name), np.array(table) / np.sum(table)
+    measure, p = getattr(metrics, name).function.__wrapped__, np.array(table) / np.sum(table)
     value, gradient = measure(p)
     for cell in zip(*np.nonzero(p), strict=True):
         one = np.zeros(p.shape)
         one[cell] = 1
-        more, less = (measure((1 - step) * p + step * one).value for step in (1e-6, -1e-6))
+        more, less = (measure((1 - step) * p + step * one)[0] for step in (1e-6, -1e-6))
         assert gradient[cell] - (p * gradient).sum() == pytest.approx((more - less) / 2e-6, abs=1e-7), cell
     assert np.isfinite(value)
 

@@ -1,22 +1,18 @@
 """Systems that grow and rewire their own graph: are the edges that they add worth adding?"""
 
 from graphgauge.evolution.cycle import Cycle, tgc_step
-from graphgauge.evolution.evaluate import evaluate
-from graphgauge.evolution.evaluator import AdaptiveEvaluator
-from graphgauge.evolution.events import from_events, from_snapshots
-from graphgauge.evolution.functions import (
+from graphgauge.evolution.evaluate import (
     auc_birth,
     auc_matched,
     auc_synthetic,
     delta_homophily,
-    link_score,
-    link_score_from_distance,
+    evaluate,
     node_classification_accuracy,
-    poincare_distance,
-    poincare_distance_batch,
     static_auc,
 )
-from graphgauge.evolution.log import Log
+from graphgauge.evolution.evaluator import AdaptiveEvaluator
+from graphgauge.evolution.log import Log, from_events, from_snapshots
+from graphgauge.evolution.nodes import link_score, link_score_from_distance, poincare_distance, poincare_distance_batch
 from graphgauge.evolution.suite import EvaluationSuite, NietzscheEvaluationSuite, build_evaluation_suite_from_cora
 
 __all__ = [

@@ -11,7 +11,7 @@ from graphgauge.core.arrays import as_numeric, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.core.finding import check
 from graphgauge.core.types import Floats, Ints
-from graphgauge.evolution.labels import Labelled
+from graphgauge.evolution.nodes import Labelled
 from graphgauge.stats.dyads import FEWEST_DYADIC_DF, Dyads
 from graphgauge.stats.intervals import t_interval
 

@@ -23,8 +23,7 @@ from graphgauge.evolution.edges import (
     whole_numbers,
     without,
 )
-from graphgauge.evolution.labels import Labelled, types_of
-from graphgauge.evolution.points import SCORES, Points, Score
+from graphgauge.evolution.nodes import SCORES, Labelled, Points, Score, types_of
 
 # Each random draw in a cycle has its own stream, so that omitting a metric does not change the others.
 _STREAMS = {"births": 0, "matched": 1, "held_out": 2, "newborn": 3}

@@ -1,4 +1,4 @@
-"""Entry point of the family: evaluates stored runs, cycles, tables of events and snapshots."""
+"""Entry points: of stored runs, cycles, tables of events and snapshots; and plain numbers of one cycle."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from graphgauge.core import registry
 from graphgauge.core.arrays import is_frame
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.types import AnyArray
 from graphgauge.evolution.cycle import Cycle
-from graphgauge.evolution.events import Ids, from_events, from_snapshots
-from graphgauge.evolution.log import LAYOUT, Log, Run, as_cycles
-from graphgauge.evolution.points import Score
+from graphgauge.evolution.edges import as_edges
+from graphgauge.evolution.evaluator import AdaptiveEvaluator
+from graphgauge.evolution.log import LAYOUT, Ids, Log, Run, as_cycles, from_events, from_snapshots
+from graphgauge.evolution.nodes import Labelled, Score
 from graphgauge.evolution.suite import EvaluationSuite
 from graphgauge.io.tables import read_table
 
@@ -166,3 +169,196 @@ def _chosen(known: Sequence[Run], conditions: Any) -> list[Run]:
     if not asked:
         raise OptionError("conditions is empty", fix="Leave it out to evaluate all.")
     return [run for name in asked for run in known if run[0] == one_of("condition", name, names)]
+
+
+# ---- plain numbers of one cycle, without intervals and chance levels
+
+
+def auc_synthetic(embeddings: Any, new_edges: Any, all_edges: Any, **options: Any) -> float:
+    """Probability that a birth is closer than a non-edge of original nodes (default: all nodes), after the cycle.
+
+    Parameters
+    ----------
+    embeddings
+        One row per node after the cycle, inside the unit ball.
+    new_edges, all_edges
+        The births (n, 2), and all edges after the cycle, births included.
+    **options
+        Those of `AdaptiveEvaluator`, such as `node_ids`; here all non-edges are taken unless `n_neg_per_pos` says so.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0.5 is chance. NaN if there are no births or no non-edges.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> points = [[0.0, 0.0], [0.1, 0.0], [0.8, 0.0], [-0.8, 0.0]]
+    >>> evolution.auc_synthetic(points, [(0, 1)], [(0, 1), (1, 2)])
+    1.0
+    """
+    return _value("auc_synthetic", options, embeddings, new_edges, all_edges)
+
+
+def auc_birth(previous_embeddings: Any, new_edges: Any, all_edges: Any, **options: Any) -> float:
+    """Probability that a birth is closer than a non-edge of original nodes, on the embeddings before the cycle.
+
+    Parameters
+    ----------
+    previous_embeddings
+        One row per node before the cycle, inside the unit ball; all nodes of the births have one.
+    new_edges, all_edges
+        The births (n, 2), and all edges after the cycle, births included.
+    **options
+        As in `auc_synthetic`.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0.5 is chance. NaN if there is nothing to compare.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> points = [[0.0, 0.0], [0.1, 0.0], [0.8, 0.0], [-0.8, 0.0]]
+    >>> evolution.auc_birth(points, [(2, 3)], [(0, 1), (2, 3)])
+    0.0
+    """
+    return _value("auc_birth", options, previous_embeddings, new_edges, all_edges, previous_embeddings)
+
+
+def auc_matched(
+    previous_embeddings: Any, new_edges: Any, all_edges: Any, *, pools: Any = None, **options: Any
+) -> float:
+    """Probability that a birth (u, v) is closer than u and another target of v's pool, before the cycle.
+
+    Parameters
+    ----------
+    previous_embeddings
+        One row per node before the cycle, inside the unit ball.
+    new_edges, all_edges
+        The births (n, 2), and all edges after the cycle, births included.
+    pools
+        One number per node; by default nodes of similar degree and the same age are a pool.
+    **options
+        As in `auc_synthetic`.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0.5 is chance. NaN if there is nothing to compare.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> points = [[0.0, 0.0], [0.1, 0.0], [0.8, 0.0], [-0.8, 0.0]]
+    >>> evolution.auc_matched(points, [(0, 1)], [(0, 1), (1, 2)], pools=[0, 0, 0, 0])
+    1.0
+    """
+    given = previous_embeddings, new_edges, all_edges, previous_embeddings
+    return _value("auc_matched", options, *given, pools=pools)
+
+
+def static_auc(embeddings: Any, test_edges: Any, all_edges: Any, **options: Any) -> float:
+    """Probability that a held-out edge is closer than a non-edge of all nodes.
+
+    Parameters
+    ----------
+    embeddings
+        One row per node, inside the unit ball.
+    test_edges, all_edges
+        The held-out edges (n, 2), and all edges of the graph.
+    **options
+        As in `auc_synthetic`.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0.5 is chance. NaN if there is nothing to compare.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> points = [[0.0, 0.0], [0.1, 0.0], [0.8, 0.0], [-0.8, 0.0]]
+    >>> evolution.static_auc(points, [(0, 1)], [(1, 2)])
+    1.0
+    """
+    none = np.empty((0, 2), np.int64)
+    return _value("static_auc", {**options, "test_edges": test_edges}, embeddings, none, all_edges)
+
+
+def delta_homophily(new_edges: Any, labels: Any, *, node_ids: Any = None) -> float:
+    """Share of births between nodes of the same class, minus the share among random pairs.
+
+    Parameters
+    ----------
+    new_edges
+        The births (n, 2).
+    labels, node_ids
+        The classes of the original nodes, as in `evaluate`.
+
+    Returns
+    -------
+    float
+        In [-1, 1]; 0 is chance. NaN if no birth is between labelled nodes.
+
+    Examples
+    --------
+    >>> from graphgauge import evolution
+    >>> round(evolution.delta_homophily([(0, 1), (1, 2)], [0, 0, 1, 1]), 4)
+    0.1667
+    """
+    births, known = as_edges(new_edges, "new_edges"), Labelled.from_labels(labels, node_ids).nodes
+    points = np.zeros((max(births.max(initial=-1), known.max(initial=-1)) + 1, 1))
+    options = {"node_ids": node_ids, "labels": labels}
+    return _value("delta_homophily", options, points, births, births, previous_edges=births[:0])
+
+
+def node_classification_accuracy(
+    embeddings: Any, labels: Any, *, node_ids: Any = None, folds: int = 5, seed: int = 0
+) -> tuple[float, float]:
+    """Mean and standard deviation over folds of a linear probe's accuracy.
+
+    Parameters
+    ----------
+    embeddings
+        One row per node.
+    labels, node_ids
+        The classes of the original nodes, as in `evaluate`.
+    folds, seed
+        How many folds, and the seed that draws them.
+
+    Returns
+    -------
+    tuple of float
+        The mean in [0, 1], and the standard deviation over folds; NaN if there are too few nodes for the folds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphgauge import evolution
+    >>> points = np.repeat([[0.5, 0.0], [-0.5, 0.0]], 10, axis=0)
+    >>> evolution.node_classification_accuracy(points, [0] * 10 + [1] * 10)
+    (1.0, 0.0)
+    """
+    none = np.empty((0, 2), np.int64)
+    evaluator = AdaptiveEvaluator(
+        node_ids, labels, nca_n_splits=folds, seed=seed, metrics=["nca_mean", "nca_std"], score="euclidean"
+    )
+    found = evaluator.evaluate_cycle(embeddings, none, none, 0)
+    return found["nca_mean"].value, found["nca_std"].value
+
+
+def _value(
+    key: str,
+    options: Any,
+    embeddings: Any,
+    new_edges: Any,
+    all_edges: Any,
+    previous_embeddings: Any = None,
+    **more: Any,
+) -> float:
+    given = {"n_neg_per_pos": "all", "seed": 0, "metrics": [key], **options}
+    found = AdaptiveEvaluator(**given).evaluate_cycle(embeddings, new_edges, all_edges, 0, previous_embeddings, **more)
+    return found[key].value

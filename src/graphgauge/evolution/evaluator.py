@@ -19,8 +19,7 @@ from graphgauge.evolution import areas
 from graphgauge.evolution.cycle import Cycle, Options, Past, State
 from graphgauge.evolution.edges import among, set_of, two_sides
 from graphgauge.evolution.homophily import Folds, LabelPairs
-from graphgauge.evolution.labels import Labelled
-from graphgauge.evolution.points import COORDINATES, Score
+from graphgauge.evolution.nodes import COORDINATES, Labelled, Score
 
 # The metrics of the original document; a cycle has them beside the defaults of the family.
 DOCUMENT = (

@@ -16,14 +16,14 @@ from graphgauge.core.figure import CHANCE, COLOURS, SHAPES
 from graphgauge.core.grid import Grid
 
 SIZE = (13.2, 7.6)
-# What is drawn over cycles, if it was computed, with the level of chance.
+# What is drawn, if it was computed, with the level of chance: the first four over cycles, all as bars.
 TITLES = {
     "auc_synthetic": ("AUC of births, after the cycle", 0.5),
     "auc_birth": ("AUC of births, before the cycle", 0.5),
-    "auc_matched": ("AUC against matched targets, before", 0.5),
-    "auc_newborn": ("AUC of new nodes' edges, at insertion", 0.5),
     "delta_homophily": ("Homophily of births less chance", 0.0),
     "nca_mean": ("Accuracy of the probe", None),
+    "auc_matched": ("AUC against matched targets, before", 0.5),
+    "auc_newborn": ("AUC of new nodes' edges", 0.5),
 }
 _CURVES = 4
 # Lines differ in colour, dashes and marks: any one of the three is enough.
@@ -122,6 +122,7 @@ def _bars(axis: Any, table: Mapping[str, Any], keys: list[str], names: list[str]
     for place, key in enumerate(keys):
         if TITLES[key][1]:
             axis.plot([place - 0.44, place + 0.44], [TITLES[key][1]] * 2, ls=(0, (1, 1)), color="#000000", lw=1.2)
+    axis.margins(y=0.1)  # room for the numbers
     axis.set_xticks(range(len(keys)), keys, fontsize=8)
     axis.set_title("Means over cycles and seeds", fontsize=10)
     axis.grid(visible=False, axis="x")

@@ -1,4 +1,7 @@
-"""Evaluates several conditions of one system over seeds, and reports them as the original document does."""
+"""Evaluates several conditions of one system over seeds, and reports them as the original document does.
+
+A value is the mean over the cycles of each run, and over runs.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,18 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figure import family_figure, write_figure
 from graphgauge.core.grid import Grid
+from graphgauge.core.loop import measure
 from graphgauge.core.options import whole_number
+from graphgauge.core.registry import find
 from graphgauge.core.result import Result
 from graphgauge.core.types import AnyArray, Floats
 from graphgauge.evolution.cycle import Cycle
 from graphgauge.evolution.edges import as_edges
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
 from graphgauge.evolution.log import Run, as_cycles, named_run
-from graphgauge.evolution.summary import means, summary
+from graphgauge.evolution.metrics import Trajectory, over_runs
 
+Groups = Mapping[str, Sequence[AdaptiveEvaluator]]
 CONDITIONS = ("Normal", "Off", "Inverted")
 _REPORTED = ("auc_synthetic", "auc_birth", "auc_matched", "delta_homophily", "nca_mean")
 # The predicted order is that of all metrics; auc_synthetic is left to auc_birth, which is not circular.
@@ -363,3 +369,109 @@ def _cell(result: Result | None) -> str:
 def _copies(embeddings: Any, all_edges: Any) -> tuple[AnyArray, AnyArray]:
     """Copies, because systems often update their embeddings in place."""
     return np.array(as_numeric(embeddings, "embeddings")), as_edges(all_edges, "all_edges").copy()
+
+
+# ---- all metrics of several runs
+
+
+def means(
+    evaluators: Sequence[AdaptiveEvaluator], keys: Sequence[str] | None = None, conditions: int = 1
+) -> dict[str, Result]:
+    """Every metric, or those in `keys`, as the mean over runs of the mean over their cycles; copies count once."""
+    runs = [own.evaluations for own in without_copies(evaluators)]
+    chosen = [find(key, "evolution")[0] for key in _computed(evaluators, keys)]
+    samples = {
+        metric.key: Trajectory.from_results(
+            metric, [[each.get(metric.key) for each in run] for run in runs], conditions
+        )
+        for metric in chosen
+    }
+    measured = measure(
+        [(over_runs(metric), {}) for metric in chosen],
+        samples,
+        named=(),
+        confidence=evaluators[0].confidence,
+        conventions=runs[0][0].conventions,
+    )
+    return {result.key: result for result in measured.results}
+
+
+def _computed(evaluators: Iterable[AdaptiveEvaluator], keys: Sequence[str] | None = None) -> list[str]:
+    """The keys that any cycle has, those asked for if any are."""
+    every = dict.fromkeys(key for own in evaluators for evaluation in own.evaluations for key in evaluation)
+    return [key for key in every if keys is None or key in keys]
+
+
+def without_copies(evaluators: Sequence[AdaptiveEvaluator]) -> list[AdaptiveEvaluator]:
+    """The first of all runs with the same births and embeddings: the others say nothing new."""
+    first: dict[Any, AdaptiveEvaluator] = {}
+    for number, own in enumerate(evaluators):
+        first.setdefault(own.fingerprint or number, own)
+    return list(first.values())
+
+
+def summary(
+    runs: Mapping[Run, AdaptiveEvaluator], shared: tuple[str, str] | None = None, keys: Sequence[str] | None = None
+) -> Evaluation:
+    """All runs: by condition if there are several, otherwise by cycle; of the metrics in `keys`, or all.
+
+    Conditions are not averaged: with several, values are only in the breakdown by condition. A single cycle keeps the
+    intervals that it has.
+    """
+    groups: dict[str, list[AdaptiveEvaluator]] = {}
+    for (condition, _), own in runs.items():
+        groups.setdefault(condition, []).append(own)
+    evaluators = list(runs.values())
+    every = [evaluation for own in evaluators for evaluation in own.evaluations]
+    first, evidence = every[0], [each for own in evaluators for each in own.evidence]
+    copies = {name: count for name, own in groups.items() if (count := len(own) - len(without_copies(own)))}
+    if len(every) == 1:
+        results, options, breakdowns = {key: first[key] for key in _computed(evaluators, keys)}, first.options, {}
+    else:
+        results = means(evaluators, keys, len(groups))
+        options = evaluators[0].options.described | {"conditions": list(groups)}
+        by_cycle = {name: values for name, values in _cycles(groups, keys).items() if name != "condition"}
+        several = len(groups) > 1
+        breakdowns = {"condition": _by_condition(groups, keys)} if several else {"cycle": Grid(by_cycle)}
+    return Evaluation(
+        "evolution",
+        results.values(),
+        conventions=first.conventions,
+        options=options,
+        breakdowns=breakdowns,
+        skipped=first.skipped,
+        drawings=lambda: {"cycles": Grid(_cycles(groups))},
+        materials={name: tuple(entry for each in evidence for entry in each[name]) for name in evidence[0]}
+        | {"copies": copies, "shared": shared},
+    )
+
+
+def _by_condition(groups: Groups, keys: Sequence[str] | None) -> Grid:
+    """A row per condition: its mean of every metric, with the ends of its interval."""
+    each = [means(group, keys) for group in groups.values()]
+    cycles = [sum(len(own.evaluations) for own in group) for group in groups.values()]
+    columns: dict[str, Any] = {"condition": np.array(list(groups)), "n": np.array(cycles)}
+    none = np.nan, np.nan
+    for key in dict.fromkeys(key for results in each for key in results):
+        own = [results.get(key) for results in each]
+        rows = [(np.nan, *none) if one is None else (one.value, *(one.interval or none)) for one in own]
+        columns[key], columns[f"{key}.low"], columns[f"{key}.high"] = np.array(rows).T
+    return Grid(columns)
+
+
+def _cycles(groups: Groups, keys: Sequence[str] | None = None) -> dict[str, Any]:
+    """Columns with a row per condition and cycle: the mean over seeds of every metric, of those that have a value."""
+    rows: dict[tuple[str, int], list[Evaluation]] = {}
+    for name, group in groups.items():
+        for each in sorted((each for own in group for each in own.evaluations), key=lambda each: each.options["cycle"]):
+            rows.setdefault((name, each.options["cycle"]), []).append(each)
+    condition, cycle = zip(*rows, strict=True)
+    columns = {"condition": np.array(condition), "cycle": np.array(cycle), "n": np.array(list(map(len, rows.values())))}
+    for key in _computed((own for group in groups.values() for own in group), keys):
+        columns[key] = np.array([_mean([one[key].value for one in row if key in one]) for row in rows.values()])
+    return columns
+
+
+def _mean(values: Sequence[float]) -> float:
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else np.nan

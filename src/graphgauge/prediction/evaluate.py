@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_labels, as_numeric
+from graphgauge.core.arrays import as_labels, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.grid import Grid, column
+from graphgauge.core.grid import Grid
 from graphgauge.core.items import Items
 from graphgauge.core.loop import broken_down, measure
 from graphgauge.core.metric import Metric
@@ -28,14 +29,14 @@ from graphgauge.core.registry import select
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.prediction.figure import drawings
 from graphgauge.prediction.inputs import TASKS, Rules, Task, read
-from graphgauge.prediction.metrics import brier_scores, by_class, log_losses
-from graphgauge.prediction.sample import OfTasks, Sample
+from graphgauge.prediction.metrics import OF_CLASSES, brier_scores, log_losses, of_labels, ratio
+from graphgauge.prediction.sample import Classes, OfTasks, Sample, as_share, estimate
 from graphgauge.protocols import under_protocols
 
 # Names of other tables and columns, which groups cannot have.
 _AXES = ("", "class", "task", "n")
-# (axis, labels, n, samples) -> table
-Broken = Callable[[str, Any, Any, Mapping[str, Sample]], Grid]
+# Labels of the rows of a breakdown, their numbers of items, and the samples divided into them.
+Division = tuple[list[Any], Ints, dict[str, Sample]]
 
 
 @under_protocols("prediction")
@@ -117,25 +118,19 @@ def evaluate(
     rules = Rules(task, positive, classes, probabilities, missing, bins, complete=protocol is not None)
     reading = read(y_true, y_pred, scores, rules)
     n, kept = len(y_true), reading.kept
-    units: dict[str, Any] = {"weights": _weights(weights, n, kept), "cluster": _labels("cluster", cluster, n, kept)}
-    samples: dict[str, Any] = {name: replace(each, **units) for name, each in reading.samples.items()}
+    names, amounts = _ids(ids, n, kept), _weights(weights, n, kept)
+    clusters = _labels("cluster", cluster, n, kept)
+    samples: dict[str, Any] = {
+        name: replace(each, weights=amounts, cluster=clusters) for name, each in reading.samples.items()
+    }
     chosen, named = select("prediction", metrics, samples)
     measured = measure(chosen, samples, named=named, confidence=level, conventions=reading.conventions)
-
-    def broken(axis: str, labels: Any, counts: Any, parts: Mapping[str, Sample]) -> Grid:
-        return broken_down(axis, labels, counts, chosen, parts, confidence=level, skipped=measured.skipped)
-
-    tables = {}
-    if "classes" in samples:
-        tables["class"] = by_class(samples["classes"], level)
-    if reading.tasks > 1:
-        tables["task"] = _by_task(samples, broken)
+    divisions = {"task": _by_task(samples)} if reading.tasks > 1 else {}
     for axis, values in _named(groups, {*_AXES, *(result.key for result in measured.results)}).items():
-        tables[axis] = _by_group(axis, _labels(f"groups[{axis!r}]", values, n, kept), samples, broken)
-    names = _labels("ids", ids, n, kept)
-    _refuse_repeated(names)
-    values_of_items = dict(_values(samples))
-    seen = None if train_ids is None else as_labels(train_ids, "train_ids")
+        divisions[axis] = _by_group(_labels(f"groups[{axis!r}]", values, n, kept), samples)
+    tables = {"class": _by_class(samples["classes"], level)} if "classes" in samples else {}
+    for axis, (labels, counts, parts) in divisions.items():
+        tables[axis] = broken_down(axis, labels, counts, chosen, parts, confidence=level, skipped=measured.skipped)
     return Evaluation(
         "prediction",
         measured.results,
@@ -143,36 +138,27 @@ def evaluate(
         options={"confidence": level, "bins": bins},
         breakdowns=tables,
         skipped=measured.skipped,
-        per_item=Items(
-            "item",
-            kept if names is None else names,
-            values_of_items,
-            {} if units["weights"] is None else dict.fromkeys(values_of_items, units["weights"]),
-            cluster=units["cluster"],
-            asked=dict(_truths(samples)),
-        ),
-        materials={**samples, "ids": names, "train_ids": seen},
+        per_item=_items(samples, kept if names is None else names, amounts, clusters),
+        materials={
+            **samples,
+            "ids": names,
+            "train_ids": None if train_ids is None else as_labels(train_ids, "train_ids"),
+        },
         drawings=lambda: drawings(samples),
     )
 
 
-def _named(groups: Any, taken: Collection[str]) -> Mapping[str, Any]:
-    """The labels of each axis; no axis has the name of another table or column."""
-    if groups is None:
-        return {}
-    if not isinstance(groups, Mapping) or not all(isinstance(axis, str) for axis in groups):
-        raise InputError("expected labels under a name", where="groups", fix='For example {"degree": labels}.')
-    for axis in groups:
-        if axis in taken:
-            raise OptionError(f"a group cannot be named {axis!r}", fix="Choose a name that no table or column has.")
-    return groups
+# ---- what belongs to items
 
 
-def _refuse_repeated(ids: Any) -> None:
-    """An item that comes again would count twice."""
-    names, times = np.unique([] if ids is None else ids, return_counts=True)
-    if (times > 1).any():
-        raise InputError(f"{names[times > 1][0]} occurs twice", where="ids", fix="Give every item its own id.")
+def _labels(name: str, values: Any, n: int, kept: Ints) -> Any:
+    """A label per item, of the items that are kept."""
+    if values is None:
+        return None
+    labels = as_labels(values, name)
+    if len(labels) != n:
+        raise InputError(f"has {len(labels)} labels for {n} items", where=name, fix="One label per item.")
+    return np.asarray(labels)[kept]
 
 
 def _weights(weights: Any, n: int, kept: Ints) -> Floats | None:
@@ -187,49 +173,66 @@ def _weights(weights: Any, n: int, kept: Ints) -> Floats | None:
     return amounts[kept]
 
 
-def _labels(name: str, values: Any, n: int, kept: Ints) -> Any:
-    """A label per item, of the items that are kept."""
-    if values is None:
-        return None
-    labels = as_labels(values, name)
-    if len(labels) != n:
-        raise InputError(f"has {len(labels)} labels for {n} items", where=name, fix="One label per item.")
-    return np.asarray(labels)[kept]
+def _ids(values: Any, n: int, kept: Ints) -> Any:
+    """The names of the items; one that comes again would count twice."""
+    ids = _labels("ids", values, n, kept)
+    names, times = np.unique([] if ids is None else ids, return_counts=True)
+    if (times > 1).any():
+        raise InputError(f"{names[times > 1][0]} occurs twice", where="ids", fix="Give every item its own id.")
+    return ids
 
 
-def _values(samples: Mapping[str, Any]) -> Iterator[tuple[str, Floats]]:
-    """What each item adds to the metrics that are means over items."""
-    for name, each in samples.items():
-        if name == "classes":
-            yield "accuracy", (each.true == each.pred).astype(np.float64)
-        elif name == "probabilities":
-            yield "log_loss", log_losses(each)
-            yield "brier", brier_scores(each)
-        elif name == "targets" and each.true.shape[1] == 1:
-            yield "mae", np.abs(each.pred - each.true)[:, 0]
+def _items(samples: Mapping[str, Any], ids: Any, weights: Floats | None, cluster: Any) -> Items:
+    """What each item adds to the metrics that are means over items, and what it was asked.
 
-
-def _truths(samples: Mapping[str, Any]) -> Iterator[tuple[str, AnyArray]]:
-    """The true target of each item, or a checksum of its true label; those of several tasks have no values by item.
-
-    Where some are missing, nothing: it may be the truth or the prediction.
+    That is its true target, or a checksum of its true label. Where some are missing it may be the truth or the
+    prediction, so nothing is said; items of several tasks have no values.
     """
-    for name, each in samples.items():
-        if name == "classes":
-            sums = [int.from_bytes(blake2b(label.encode(), digest_size=8).digest()) for label in each.names]
-            yield "truths", np.array(sums, np.uint64)[each.true]
-        elif name == "targets" and each.true.shape[1] == 1 and each.known.all():
-            yield "truths", each.true[:, 0]
+    values: dict[str, Floats] = {}
+    truths: dict[str, AnyArray] = {}
+    if "classes" in samples:
+        classes = samples["classes"]
+        values["accuracy"] = (classes.true == classes.pred).astype(np.float64)
+        sums = [int.from_bytes(blake2b(label.encode(), digest_size=8).digest()) for label in classes.names]
+        truths["truths"] = np.array(sums, np.uint64)[classes.true]
+    if "probabilities" in samples:
+        values["log_loss"], values["brier"] = (each(samples["probabilities"]) for each in (log_losses, brier_scores))
+    if "targets" in samples and samples["targets"].true.shape[1] == 1:
+        targets = samples["targets"]
+        values["mae"] = np.abs(targets.pred - targets.true)[:, 0]
+        truths |= {"truths": targets.true[:, 0]} if targets.known.all() else {}
+    each_weight = {} if weights is None else dict.fromkeys(values, weights)
+    return Items("item", ids, values, each_weight, cluster=cluster, asked=truths)
 
 
 # ---- breakdowns
 
 
-def _by_task(samples: Mapping[str, Sample], broken: Broken) -> Grid:
-    """Of each task the labelled items and every metric."""
-    tasks = {name: each.by_task() for name, each in samples.items() if isinstance(each, OfTasks)}
-    known = next(iter(tasks.values())).known
-    return broken("task", list(range(known.shape[1])), known.sum(axis=0), tasks)
+def _by_class(sample: Classes, level: float) -> Grid:
+    """Of each class the items, and precision, recall and F1 with their intervals, one class against the others."""
+    n = np.bincount(sample.true, minlength=len(sample.names))
+    columns: dict[str, Any] = {"class": np.array(sample.names, dtype=object), "n": n}
+    for key, whole in OF_CLASSES.items():
+        rows = []
+        for c in range(len(sample.names)):
+            found = estimate(sample, partial(of_labels, measure=partial(ratio, whole=whole, c=c)))
+            bounds: Any = as_share(sample, found, level)
+            rows.append((found.value[0], bounds.low[0], bounds.high[0]))
+        values = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+        columns |= dict(zip((key, f"{key}.low", f"{key}.high"), values, strict=True))
+    return Grid(columns)
+
+
+def _named(groups: Any, taken: Collection[str]) -> Mapping[str, Any]:
+    """The labels of each axis; no axis has the name of another table or column."""
+    if groups is None:
+        return {}
+    if not isinstance(groups, Mapping) or not all(isinstance(axis, str) for axis in groups):
+        raise InputError("expected labels under a name", where="groups", fix='For example {"degree": labels}.')
+    for axis in groups:
+        if axis in taken:
+            raise OptionError(f"a group cannot be named {axis!r}", fix="Choose a name that no table or column has.")
+    return groups
 
 
 def _start(label: str) -> float:
@@ -238,13 +241,75 @@ def _start(label: str) -> float:
     return float(number[0]) if number else math.inf
 
 
-def _by_group(axis: str, labels: AnyArray, samples: Mapping[str, Sample], broken: Broken) -> Grid:
-    """Of each label of the items, every metric."""
+def _by_group(labels: AnyArray, samples: Mapping[str, Sample]) -> Division:
+    """The items of each label; bins are in their order."""
     names, place = np.unique(labels, return_inverse=True)
-    if not len(names):
-        return Grid({axis: column([]), "n": column([])})
     if names.dtype.kind == "U":
-        order = np.array(sorted(range(len(names)), key=lambda i: _start(str(names[i]))))
+        order = np.argsort([_start(str(name)) for name in names], kind="stable")
         names, place = names[order], np.argsort(order)[place]
-    parts = {name: each.by_group(place, len(names)) for name, each in samples.items()}
-    return broken(axis, column(names.tolist()), np.bincount(place, minlength=len(names)), parts)
+    parts = {name: each.by_group(place, len(names)) for name, each in samples.items() if len(names)}
+    return names.tolist(), np.bincount(place, minlength=len(names)), parts
+
+
+def _by_task(samples: Mapping[str, Sample]) -> Division:
+    """The labelled items of each task."""
+    tasks = {name: each for name, each in samples.items() if isinstance(each, OfTasks)}
+    n = np.count_nonzero(next(iter(tasks.values())).known, axis=0)
+    return list(range(len(n))), n, {name: each.divided_by_task() for name, each in tasks.items()}
+
+
+# ---- labels of nodes for breakdowns
+
+
+def by_degree(edges: Any, n: int) -> AnyArray:
+    """The degree of each of `n` nodes as a label of powers of two: 0, 1, 2–3, 4–7, …
+
+    `edges` (m, 2) or (2, m), as in PyG, has each undirected edge once or in both directions.
+
+    >>> from graphgauge.prediction import by_degree
+    >>> by_degree([[0, 1], [0, 2], [0, 3]], 5).tolist()
+    ['2–3', '1', '1', '1', '0']
+    """
+    source, target = _pairs(edges, n)
+    degree = np.bincount(np.concatenate([source, target]), minlength=n)
+    level = np.zeros(n, np.int64)
+    level[degree > 0] = np.floor(np.log2(degree[degree > 0])).astype(np.int64) + 1
+    names = ["0", "1", *(f"{1 << i}–{(2 << i) - 1}" for i in range(1, int(level.max(initial=0))))]
+    return np.array(names)[level]
+
+
+def by_homophily(edges: Any, labels: Any) -> AnyArray:
+    """The share of each node's neighbours that have its label, as a label of quarters; `isolated` without neighbours.
+
+    `edges` are as in `by_degree`; `labels` has the class of each node.
+
+    >>> from graphgauge.prediction import by_homophily
+    >>> by_homophily([[0, 1], [0, 2]], ["a", "a", "b"]).tolist()
+    ['0.25–0.5', '0.75–1', '0–0.25']
+    """
+    classes = as_labels(labels, "labels")
+    source, target = _pairs(edges, len(classes))
+    same = (classes[source] == classes[target]).astype(float)
+    ends, alike = np.concatenate([source, target]), np.concatenate([same, same])
+    degree = np.bincount(ends, minlength=len(classes))
+    agreed = np.bincount(ends, alike, len(classes))
+    quarter = np.clip(np.ceil(4 * agreed / np.maximum(degree, 1)).astype(np.int64) - 1, 0, 3)
+    names = np.array(["0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1", "isolated"])
+    return names[np.where(degree > 0, quarter, 4)]
+
+
+def _pairs(edges: Any, n: int) -> tuple[Ints, Ints]:
+    """Both ends of every edge between different nodes, each undirected edge once."""
+    whole_number("n", n, 0)
+    array = as_numeric(edges, "edges")
+    if array.ndim == 2 and array.shape[0] == 2 and array.shape[1] != 2:
+        array = array.T
+    require_shape(array, (None, 2), "edges", "A row per edge, or the two rows of edge_index.")
+    if array.dtype.kind not in "iu":
+        raise InputError("expected whole numbers", where="edges", fix="Number the nodes from 0.")
+    for node in (int(array.min()), int(array.max())) if array.size else ():
+        if not 0 <= node < n:
+            raise InputError(f"has a node {node} of {n}", where="edges", fix="Number the nodes from 0.")
+    low, high = array.min(axis=1).astype(np.int64), array.max(axis=1).astype(np.int64)
+    code = np.unique((low * n + high)[low != high])
+    return code // n, code % n

@@ -11,7 +11,6 @@ import numpy as np
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figure import CHANCE, SHAPES
 from graphgauge.core.grid import Grid
-from graphgauge.prediction.metrics import calibration
 
 SIZE = (12.6, 3.9)
 # Classes in the drawing of a confusion table, and those that have their shares written in it.
@@ -27,7 +26,7 @@ def drawings(samples: Mapping[str, Any]) -> dict[str, Grid]:
         tables["confusion"] = Grid({"class": np.array(classes.names, dtype=object), **cells})
     if probabilities is not None and probabilities.n:
         tables["calibration"] = Grid(
-            dict(zip(("confidence", "accuracy", "share"), calibration(probabilities), strict=True))
+            dict(zip(("confidence", "accuracy", "share"), probabilities.calibration(), strict=True))
         )
     return tables
 

@@ -14,7 +14,7 @@ import numpy as np
 from graphgauge.core.arrays import as_array, as_labels, as_numeric, refuse_nan
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.prediction.sample import MISSING, Classes, Columns, Sample, Scores, Targets, Tasks
+from graphgauge.prediction.sample import Classes, Columns, Sample, Scores, Targets, Tasks
 
 Task = Literal["binary", "multiclass", "multilabel", "regression"]
 TASKS = ("binary", "multiclass", "multilabel", "regression")
@@ -23,6 +23,8 @@ Arrays = Mapping[str, AnyArray]
 _NEAR_ONE = 5e-3
 # Whole numbers in a range of this many times the items are classes by themselves; others are sorted.
 _WIDE = 4
+# Rows that are copied at once.
+_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,8 @@ def read(y_true: Any, y_pred: Any, scores: Any, rules: Rules) -> Reading:
     """The samples of these arrays, without weights and clusters."""
     if y_true is None:
         raise OptionError("y_true not given", fix="Pass the true labels, or targets.").about("y_true")
-    given = {"y_true": y_true, "y_pred": y_pred, "scores": scores}
-    arrays = {name: _column(name, values) for name, values in given.items() if values is not None}
+    passed = {"y_true": y_true, "y_pred": y_pred, "scores": scores}
+    arrays: Arrays = {name: _column(name, values) for name, values in passed.items() if values is not None}
     if len(arrays) == 1:
         raise OptionError("there is neither y_pred nor scores", fix="Pass labels as y_pred=, or scores=.")
     if rules.probabilities and scores is None:
@@ -64,12 +66,7 @@ def read(y_true: Any, y_pred: Any, scores: Any, rules: Rules) -> Reading:
             raise InputError(f"has {len(values)} rows, y_true {n}", where=name, fix="One row per item.")
     task = rules.task or _task_of(arrays, rules.positive)
     several = task in ("multilabel", "regression")
-    arrays = {name: (_matrix if several else _single)(name, values) for name, values in arrays.items()}
-    true = arrays["y_true"]
-    for name, values in arrays.items() if several else ():
-        if values.shape != true.shape:
-            what = f"has shape {values.shape}, y_true {true.shape}"
-            raise InputError(what, where=name, fix="One column per task.")
+    arrays = (_matrices if several else _single)(arrays)
     labelled, usable = _present(arrays, rules)
     conventions: dict[str, str] = {"task": task}
     if not usable.all():
@@ -77,7 +74,7 @@ def read(y_true: Any, y_pred: Any, scores: Any, rules: Rules) -> Reading:
         conventions["nan"] = f"omitted {usable.size - labels:,} unlabelled, {labels - left:,} unpredicted"
     if several:
         samples = (_of_tasks if task == "multilabel" else _of_targets)(arrays, usable)
-        return Reading(samples, np.arange(n), true.shape[1], conventions)
+        return Reading(samples, np.arange(n), usable.shape[1], conventions)
     kept = np.flatnonzero(usable)
     rows = arrays if len(kept) == n else {name: values[kept] for name, values in arrays.items()}
     samples, ruled = _of_classes(task == "binary", rows, rules)
@@ -97,17 +94,16 @@ def _column(name: str, values: Any) -> AnyArray:
 def _task_of(arrays: Arrays, positive: Any) -> Task:
     """The task that the arrays can only be of; an error says what to write where there are two."""
     true, points = arrays["y_true"], arrays.get("scores")
-    known = true[~np.isnan(true)] if true.dtype.kind == "f" else true
-    zero_one = true.dtype.kind != "U" and bool(((known == 0) | (known == 1)).all())
-    if true.ndim == 2 and (known != np.floor(known)).any():
-        return "regression"
-    if true.ndim == 2 and not zero_one:
-        raise _asked("y_true has several columns of numbers other than 0 and 1", "regression")
+    named = true.dtype.kind == "U"
+    zero_one = not named and _are_signs(true, true == true)
+    fractions = not (named or zero_one) and bool(((true != np.floor(true)) & (true == true)).any())
     if true.ndim == 2:
-        return "multilabel"
+        if not (zero_one or fractions):
+            raise _asked("y_true has several columns of numbers other than 0 and 1", "regression")
+        return "multilabel" if zero_one else "regression"
     if positive is not None:
         return "binary"
-    if true.dtype.kind == "U" or (points is not None and points.ndim == 2):
+    if named or (points is not None and points.ndim == 2):
         return "multiclass"
     if zero_one:
         return "binary"
@@ -116,7 +112,7 @@ def _task_of(arrays: Arrays, positive: Any) -> Task:
         raise OptionError(what, fix="Pass positive=, or a column per class.")
     if true.dtype.kind in "iu" and arrays["y_pred"].dtype.kind in "iu":
         return "multiclass"
-    if (known != np.floor(known)).any():
+    if fractions:
         return "regression"
     raise _asked("y_true and y_pred may be classes or numbers", "multiclass")
 
@@ -125,29 +121,40 @@ def _asked(what: str, example: str) -> Exception:
     return OptionError(what, fix=f'Say which: task="{example}", one of {", ".join(TASKS)}.').about("task")
 
 
+def _are_signs(values: AnyArray, usable: Mask) -> bool:
+    """Whether all that are used are 0 or 1."""
+    wrong = values != 0
+    wrong &= values != 1
+    wrong &= usable
+    return not wrong.any()
+
+
 def _present(arrays: Arrays, rules: Rules) -> tuple[Mask, Mask]:
     """Which cells, or rows, have a truth, and which of these a prediction; NaN is refused unless it is omitted."""
-    have: dict[str, Mask] = {}
+    labelled = usable = np.asarray(arrays["y_true"] == arrays["y_true"])
     for name, values in arrays.items():
         if rules.nan == "raise":
             refuse_nan(values, name, fix='Pass nan="omit" to leave them out.')
-        elif rules.complete and have and values.dtype.kind == "f":
-            labelled = have["y_true"] if values.ndim == have["y_true"].ndim else have["y_true"][:, None]
-            fix = "Repair the model: protocols leave out unlabelled items only."
-            refuse_nan(np.where(labelled, values, 0), name, fix=fix)
-        number = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(values.shape, bool)
-        have[name] = np.asarray(number.all(axis=1)) if number.ndim > arrays["y_true"].ndim else number
-    return have["y_true"], np.asarray(np.logical_and.reduce([*have.values()]))
+        elif values.dtype.kind == "f" and name != "y_true":
+            wide = values.ndim > labelled.ndim
+            if rules.complete:
+                fix = "Repair the model: protocols leave out unlabelled items only."
+                refuse_nan(np.where(labelled[:, None] if wide else labelled, values, 0), name, fix=fix)
+            number = values == values
+            usable = usable & (number.all(axis=1) if wide else number)
+    return labelled, usable
 
 
 # ---- one label per item
 
 
-def _single(name: str, values: AnyArray) -> AnyArray:
-    if values.ndim != 1 and name != "scores":
-        fix = 'Is it task="multilabel"?'
-        raise InputError(f"has shape {values.shape}, not one label per item", where=name, fix=fix)
-    return values
+def _single(arrays: Arrays) -> Arrays:
+    """Labels (n,), and scores of any shape."""
+    for name, values in arrays.items():
+        if values.ndim != 1 and name != "scores":
+            fix = 'Is it task="multilabel"?'
+            raise InputError(f"has shape {values.shape}, not one label per item", where=name, fix=fix)
+    return arrays
 
 
 def _of_classes(binary: bool, arrays: Arrays, rules: Rules) -> tuple[dict[str, Sample], dict[str, str]]:
@@ -155,7 +162,8 @@ def _of_classes(binary: bool, arrays: Arrays, rules: Rules) -> tuple[dict[str, S
     labels, points = {name: _whole(values) for name, values in arrays.items() if name != "scores"}, arrays.get("scores")
     if points is not None and points.ndim == 1 and not binary:
         raise InputError("has one number per item", where="scores", fix="One column per class.")
-    names = _names(labels, points, rules, binary)
+    names = _names(labels, points, rules)
+    names = _of_two(names, rules.positive) if binary else names
     true, *pred = (_codes(name, values, names) for name, values in labels.items())
     samples: dict[str, Sample] = {}
     conventions = {"positive": str(names[1])} if binary else {}
@@ -167,7 +175,7 @@ def _of_classes(binary: bool, arrays: Arrays, rules: Rules) -> tuple[dict[str, S
         else:
             samples["ranked"] = Columns(true=true, scores=points, binary=False, bins=rules.bins)
             one_hot = (true[:, None] == np.arange(len(names))).astype(np.int8)
-            samples["scores"] = Scores(true=one_hot, scores=np.asfortranarray(points))
+            samples["scores"] = Scores(true=one_hot, scores=_by_column(points))
         if rules.probabilities:
             p = _probabilities(points)
             samples["probabilities"] = Columns(true=true, scores=p, binary=binary, bins=rules.bins)
@@ -192,34 +200,36 @@ def _whole(labels: AnyArray) -> AnyArray:
     return labels if labels.dtype.kind == "U" or is_wide else labels.astype(np.int64, copy=False)
 
 
-def _names(labels: Arrays, points: AnyArray | None, rules: Rules, binary: bool) -> AnyArray:
-    """The classes in the order of their numbers; of two, the positive one is last."""
+def _names(labels: Arrays, points: AnyArray | None, rules: Rules) -> AnyArray:
+    """The classes in the order of their numbers."""
     columns = points.shape[1] if points is not None and points.ndim == 2 else None
-    numbered = labels["y_true"].dtype.kind != "U"
+    kinds = {values.dtype.kind == "U" for values in labels.values()}
+    named = labels["y_true"].dtype.kind == "U"
     if rules.classes is not None:
         names = as_labels(rules.classes, "classes")
-        if numbered and names.dtype.kind == "U" and all(map(_is_whole, names.tolist())):
-            names = names.astype(np.int64)
+        if not named and names.dtype.kind == "U":
+            names = np.array(list(map(_number, names.tolist())))
         if len({*names.tolist()}) < len(names):
             raise InputError("a class occurs twice", where="classes", fix="Name each column once.")
-    elif columns is not None and labels["y_true"].dtype.kind == "U":
+    elif columns is not None and named:
         raise OptionError("y_true has names, and scores only columns", fix="Pass classes=[…], the name of each column.")
     elif columns is not None:
         names = np.arange(columns)
-    elif len({values.dtype.kind == "U" for values in labels.values()}) > 1:
+    elif len(kinds) > 1:
         raise InputError("y_true and y_pred have names on one side, numbers on the other", fix="Write both alike.")
     else:
         names = np.unique(np.concatenate([_distinct(values) for values in labels.values()]))
     if columns not in (None, len(names)):
         raise InputError(f"has {columns} columns for {len(names)} classes", where="scores", fix="One column per class.")
-    if not binary:
-        return names
-    if rules.positive is None and not set(names.tolist()) <= {0, 1}:
+    return names
+
+
+def _of_two(names: AnyArray, positive: Any) -> AnyArray:
+    """The other class and the positive one; a class that is in no label has a name, too."""
+    if positive is None and not set(names.tolist()) <= {0, 1}:
         what = f"two classes, {' and '.join(map(str, names[:2]))}"
         raise OptionError(what, fix="Pass positive=, the one of interest.")
-    positive = 1 if rules.positive is None else rules.positive
-    if numbered and isinstance(positive, str) and _is_whole(positive):
-        positive = int(positive)
+    positive = 1 if positive is None else positive if names.dtype.kind == "U" else _number(positive)
     others = [each for each in names.tolist() if each != positive]
     if len(others) > 1:
         fix = 'Leave positive= out, for task="multiclass".'
@@ -228,9 +238,9 @@ def _names(labels: Arrays, points: AnyArray | None, rules: Rules, binary: bool) 
     return np.asarray([*(others or [other]), positive])
 
 
-def _is_whole(text: str) -> bool:
-    """Whether a text is a whole number, as a command line gives it."""
-    return text.removeprefix("-").isdecimal()
+def _number(label: Any) -> Any:
+    """A label as a command line gives it, as a whole number if it is one."""
+    return int(label) if isinstance(label, str) and label.removeprefix("-").isdecimal() else label
 
 
 def _distinct(labels: AnyArray) -> AnyArray:
@@ -275,26 +285,40 @@ def _probabilities(columns: AnyArray) -> Floats:
 # ---- several labels per item, and numbers
 
 
-def _matrix(name: str, values: AnyArray) -> AnyArray:
-    """Numbers (n, tasks)."""
-    if values.dtype.kind == "U" or values.ndim > 2:
-        what = f"expected numbers (n,) or (n, tasks), found shape {values.shape} of {values.dtype}"
-        raise InputError(what, where=name)
-    return values[:, None] if values.ndim == 1 else values
+def _matrices(arrays: Arrays) -> Arrays:
+    """Numbers (n, tasks), all of one shape."""
+    for name, values in arrays.items():
+        if values.dtype.kind == "U":
+            what = f"expected numbers (n,) or (n, tasks), found shape {values.shape} of {values.dtype}"
+            raise InputError(what, where=name)
+    wide = {name: values[:, None] if values.ndim == 1 else values for name, values in arrays.items()}
+    for name, values in wide.items():
+        if values.shape != wide["y_true"].shape:
+            what = f"has shape {values.shape}, y_true {wide['y_true'].shape}"
+            raise InputError(what, where=name, fix="One column per task.")
+    return wide
 
 
 def _of_tasks(arrays: Arrays, usable: Mask) -> dict[str, Sample]:
     for name, fix in (("y_true", "One column of 0 and 1 per task."), ("y_pred", "Pass probabilities as scores=.")):
-        values = arrays.get(name, usable)
-        if not ((values == 0) | (values == 1) | ~usable).all():
+        if name in arrays and not _are_signs(arrays[name], usable):
             raise InputError("has labels other than 0 and 1", where=name, fix=fix)
-    true = np.where(usable, arrays["y_true"] == 1, np.int8(MISSING)).astype(np.int8)
+    # All bits of MISSING are set.
+    true = (arrays["y_true"] == 1).view(np.int8) | -(~usable).view(np.int8)
     samples: dict[str, Sample] = {}
     if "y_pred" in arrays:
         samples["tasks"] = Tasks(true=true, pred=np.where(usable, arrays["y_pred"], 0).astype(np.int8))
     if "scores" in arrays:
-        samples["scores"] = Scores(true=np.asfortranarray(true), scores=np.asfortranarray(arrays["scores"]))
+        samples["scores"] = Scores(true=_by_column(true), scores=_by_column(arrays["scores"]))
     return samples
+
+
+def _by_column(values: AnyArray) -> AnyArray:
+    """The same in memory by column, copied in blocks of rows that the cache holds."""
+    columns = np.empty(values.shape[::-1], values.dtype)
+    for start in range(0, len(values), _ROWS):
+        columns[:, start : start + _ROWS] = values[start : start + _ROWS].T
+    return columns.T
 
 
 def _of_targets(arrays: Arrays, usable: Mask) -> dict[str, Sample]:

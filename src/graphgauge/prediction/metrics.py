@@ -1,41 +1,43 @@
-"""The metrics: of predicted labels, of scores, of probabilities, of targets.
+"""The metrics: of predicted labels, of scores, of probabilities, of numbers.
 
-Every one is a value per part of its sample, with an interval from its influence on the items. Metrics over tasks are
-means over the tasks that have a value. Those of labels and targets are defined where they are measured, in `confusion`
-and `targets`.
+Every one is a value per part of its sample, with an interval from the influence of its items. Metrics over tasks are
+means over the tasks that have a value. Those of labels and of numbers are declared at their definition: a measure of
+one task, which returns its value and what the influences follow from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.grid import Grid
 from graphgauge.core.metric import Estimate, Exempt, Metric, NoChance, NoInterval
 from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
-from graphgauge.core.types import Floats, Mask
-from graphgauge.prediction import confusion, targets
-from graphgauge.prediction.confusion import TableMeasure
-from graphgauge.prediction.estimates import (
+from graphgauge.core.types import Floats
+from graphgauge.prediction.sample import (
     NOTHING,
+    Classes,
+    Columns,
+    Scores,
     Statistic,
+    Targets,
+    Tasks,
     as_correlation,
     as_number,
     as_positive,
     as_share,
     error_of,
     estimate,
+    mean_area,
     mean_of,
-    of_items,
+    nanmean,
     over_tasks,
 )
-from graphgauge.prediction.sample import Classes, Columns, Scores, Targets, Tasks
-from graphgauge.prediction.targets import TargetMeasure
 
 _LAWS: Mapping[str, bool | Exempt] = {
     "permutation": True,
@@ -47,136 +49,196 @@ _NOT_MONOTONE = {**_LAWS, "monotone": Exempt("repairing one prediction may move 
 _metric = partial(metric, family="prediction", unit="item", laws=_LAWS)
 _share = partial(_metric, direction="higher", bounds=(0.0, 1.0), interval=as_share)
 _error = partial(_metric, direction="lower", bounds=(0.0, np.inf), interval=as_positive)
+Measured = tuple[float, Floats]
 
 
 # ---- predicted labels
+#
+# A measure of a confusion table takes its shares p_ab of items of true class a and predicted class b, with the sums
+# r_a = Σ_b p_ab and s_b = Σ_a p_ab. It returns the value f, NaN if the table has none, and the gradient ∂f/∂p_ab up to
+# a constant; the influence of an item in cell (a, b) is that, less its mean.
+
+TableMeasure = Callable[[Floats], Measured]
 
 
-def of_table(part: Classes, measure: TableMeasure) -> Statistic:
-    """A measure of the confusion table, with its influence by cell or by item."""
-    if part.n == 0:
-        return NOTHING
-    value, influence = _of_shares(part, measure)
-    if part.independent:
-        return Statistic(value, part.n, *error_of(influence.ravel(), part.table.ravel(), None))
-    return of_items(part, value, influence[part.true, part.pred])
-
-
-def _of_shares(part: Classes, measure: TableMeasure) -> tuple[float, Floats]:
-    """The value, and the influence (classes, classes) of an item of each cell; NaN without items."""
-    total = part.table.sum()
+def _of_cells(table: Floats, measure: TableMeasure) -> Measured:
+    """The value, and the influence of an item of each cell; NaN without items."""
+    total = table.sum()
     if not total:
-        return np.nan, part.table
-    share = part.table / total
-    value, gradient = measure(share)
-    return value, gradient - (share * gradient).sum()
+        return np.nan, table
+    value, gradient = measure(table / total)
+    return value, gradient - (table / total * gradient).sum()
 
 
-def _by_task(part: Tasks, measure: TableMeasure) -> Iterator[tuple[Mask, float, Floats]]:
-    """Of each task the items that have a label, the measure of these, and their influence."""
-    for known, labels in part.classes():
-        value, influence = _of_shares(labels, measure)
-        yield known, value, influence[labels.true, labels.pred]
+def of_labels(part: Classes | Tasks, measure: TableMeasure) -> Statistic:
+    """A measure of the labels, the mean over tasks; of independent items its error is that of the cells."""
+    if isinstance(part, Classes) and part.independent:
+        value, influence = _of_cells(part.table, measure)
+        return Statistic(value, part.n, *error_of(influence.ravel(), part.table.ravel()))
+    tasks = [(rows, labels, *_of_cells(labels.table, measure)) for rows, labels in part.by_task()]
+    return over_tasks(part, [(rows, value, moved[each.true, each.pred]) for rows, each, value, moved in tasks])
 
 
 def _pooled(part: Tasks, measure: TableMeasure) -> Statistic:
     """A measure of the labels of all tasks together."""
-    rows, tasks = np.nonzero(part.known)
-    amounts = part.amounts[rows]
-    labels = Classes(true=part.true[rows, tasks], pred=part.pred[rows, tasks], names=("0", "1"), weights=amounts)
-    value, by_cell = _of_shares(labels, measure)
-    influence = np.bincount(rows, by_cell[labels.true, labels.pred], part.n)
-    if np.isnan(value):
-        return NOTHING
-    weight = part.amounts.sum() / amounts.sum()
-    return of_items(part, value, weight * influence, int(part.known.any(axis=1).sum()))
+    tasks = list(part.by_task())
+    total = np.sum([labels.table for _, labels in tasks], axis=0) if tasks else np.zeros((2, 2))
+    value, moved = _of_cells(total, measure)
+    shares = [len(tasks) * labels.table.sum() / total.sum() for _, labels in tasks]
+    return over_tasks(
+        part,
+        [(rows, value, share * moved[each.true, each.pred]) for (rows, each), share in zip(tasks, shares, strict=True)],
+    )
 
 
 def _guesses(measure: TableMeasure, of_task: TableMeasure) -> Callable[[Classes | Tasks], list[Reference]]:
     """What labels drawn with the classes' shares reach in expectation, and the most frequent class everywhere."""
 
     def chance(sample: Classes | Tasks) -> list[Reference]:
-        single = isinstance(sample, Classes)
-        tables = [sample.table] if isinstance(sample, Classes) else [labels.table for _, labels in sample.classes()]
+        by_task = measure if isinstance(sample, Classes) else of_task
         guesses: dict[str, list[float]] = {"random labels": [], "most frequent class": []}
-        for table in filter(np.any, tables):
-            r = table.sum(axis=1) / table.sum()
+        for _, labels in sample.by_task():
+            r = labels.table.sum(axis=1) / labels.table.sum()
             most = np.arange(len(r)) == np.argmax(r)
             for values, columns in zip(guesses.values(), (r, most), strict=True):
-                values.append((measure if single else of_task)(np.outer(r, columns)).value)
-        levels = [Reference(name, _nanmean(values)) for name, values in guesses.items() if not np.isnan(values).all()]
+                values.append(by_task(np.outer(r, columns))[0])
+        levels = [Reference(name, nanmean(values)) for name, values in guesses.items() if not np.isnan(values).all()]
         return sorted(levels, key=lambda level: level.value)  # tables show the last, which is the strongest
 
     return chance
 
 
-def _nanmean(values: Any) -> float:
-    """The mean of the values that are not NaN; NaN without one, and no warning."""
-    return float(np.nanmean(values)) if not np.isnan(values).all() else np.nan
-
-
 def _labels(
-    measure: TableMeasure, formula: str, of_task: TableMeasure | None = None, *, pooled: bool = False, **declared: Any
-) -> Metric:
-    """The metric of a measure of confusion tables; of several tasks of the mean of `of_task`, or of all `pooled`."""
-    by_task = of_task or measure
+    formula: str, of_task: TableMeasure | None = None, *, pooled: bool = False, counted: bool = False, **declared: Any
+) -> Callable[[TableMeasure], Metric]:
+    """Declare the metric of a measure; of several tasks of the mean of `of_task`, or of all `pooled`.
 
-    def value(sample: Classes | Tasks) -> Estimate:
-        if isinstance(sample, Classes):
-            right = {"successes": np.array([np.trace(part.table) for part in sample.parts])}
-            facts = right if measure is confusion.accuracy else {}
-            return estimate(sample, lambda part: of_table(part, measure), "no class that it is defined for", **facts)
-        of_part = _pooled if pooled else lambda part, by: over_tasks(part, _by_task(part, by))
-        return estimate(sample, lambda part: of_part(part, by_task), "no task that it is defined for")
+    `counted` if it is the share of the items that are right.
+    """
 
-    value.__doc__ = measure.__doc__
-    shape = {"needs": ("classes", "tasks"), "laws": _NOT_MONOTONE, "chance": _guesses(measure, by_task), **declared}
-    return _share(measure.__name__, formula=formula, **shape)(value)
+    def declare(measure: TableMeasure) -> Metric:
+        by_task = of_task or measure
+
+        @wraps(measure)
+        def value(sample: Classes | Tasks) -> Estimate:
+            if isinstance(sample, Classes):
+                right = {"successes": np.array([np.trace(part.table) for part in sample.parts])} if counted else {}
+                return estimate(sample, partial(of_labels, measure=measure), "no class that it is defined for", **right)
+            of_part = partial(_pooled if pooled else of_labels, measure=by_task)
+            return estimate(sample, of_part, "no task that it is defined for")
+
+        shape = {"needs": ("classes", "tasks"), "laws": _NOT_MONOTONE, "chance": _guesses(measure, by_task), **declared}
+        return _share(measure.__name__, formula=formula, **shape)(value)
+
+    return declare
 
 
+def _ratios(p: Floats, whole: tuple[float, float], weights: Floats) -> tuple[Floats, Floats]:
+    """p_cc / (whole · (r_c, s_c)) of each class, 0 without a denominator; and the gradient of their weighted sum."""
+    rows, columns = whole
+    under = rows * p.sum(axis=1) + columns * p.sum(axis=0)
+    part = np.divide(weights, under, out=np.zeros(len(p)), where=under > 0)
+    values = np.divide(np.diag(p), under, out=np.zeros(len(p)), where=under > 0)
+    return values, np.diag(part) - rows * (part * values)[:, np.newaxis] - columns * part * values
+
+
+def ratio(p: Floats, whole: tuple[float, float], c: int | None = None) -> Measured:
+    """The ratio of one class, or its mean over the classes that have a denominator."""
+    used = whole[0] * p.sum(axis=1) + whole[1] * p.sum(axis=0) > 0
+    used &= c is None or np.arange(len(p)) == c
+    if not used.any():
+        return np.nan, np.zeros_like(p)
+    values, moved = _ratios(p, whole, used / used.sum())
+    return float(values[used].mean()), moved
+
+
+_RECALL, _PRECISION, _F1 = (1.0, 0.0), (0.0, 1.0), (0.5, 0.5)
+# What each class has, one against the others.
+OF_CLASSES = {"precision": _PRECISION, "recall": _RECALL, "f1": _F1}
 _classes = partial(_labels, needs=("classes",))
 _binary = partial(_labels, needs=("binary",), default=True)
 _agreement = partial(
     _classes, bounds=(-1.0, 1.0), interval=as_number, chance=lambda _: [Reference("labels without relation", 0.0)]
 )
 
-accuracy = _labels(confusion.accuracy, "mean(pred = true)", default=True, laws=_LAWS)
-balanced_accuracy = _classes(confusion.balanced_accuracy, "mean over classes of recall")
-f1_macro = _labels(confusion.f1_macro, "mean over classes of 2 p_cc / (r_c + s_c)", confusion.f1, default=True)
-f1_micro = _labels(confusion.f1_micro, "2 Σ p_cc / Σ (r_c + s_c)", confusion.f1, pooled=True)
-f1_weighted = _classes(confusion.f1_weighted, "Σ r_c F1_c")
-matthews = _agreement(confusion.matthews, "(Σ p_cc − Σ r_c s_c) / √((1 − Σ s²)(1 − Σ r²))")
-cohen_kappa = _agreement(confusion.cohen_kappa, "(Σ p_cc − e) / (1 − e), e = Σ r_c s_c")
-precision = _binary(confusion.precision, "p_11 / s_1")
-recall = _binary(confusion.recall, "p_11 / r_1")
-f1 = _binary(confusion.f1, "2 p_11 / (r_1 + s_1)")
+
+@_labels("mean(pred = true)", counted=True, default=True, laws=_LAWS)
+def accuracy(p: Floats) -> Measured:
+    """Share of the labels that are right; of several tasks the mean of their accuracies."""
+    return float(np.trace(p)), np.eye(len(p))
 
 
-def by_class(sample: Classes, level: float) -> Grid:
-    """Of each class the items, and precision, recall and F1 with their intervals, one class against the others."""
-    n = np.bincount(sample.true, minlength=len(sample.names))
-    columns: dict[str, Any] = {"class": np.array(sample.names, dtype=object), "n": n}
-    for key, measure in (("precision", confusion.precision), ("recall", confusion.recall), ("f1", confusion.f1)):
-        rows = []
-        for c in range(len(sample.names)):
-            found = estimate(sample, partial(of_table, measure=partial(measure, c=c)))
-            bounds: Any = as_share(sample, found, level)
-            rows.append((found.value[0], bounds.low[0], bounds.high[0]))
-        values = np.array(rows, dtype=np.float64).reshape(-1, 3).T
-        columns |= {key: values[0], f"{key}.low": values[1], f"{key}.high": values[2]}
-    return Grid(columns)
+@_classes("mean over classes of recall")
+def balanced_accuracy(p: Floats) -> Measured:
+    """Mean over the classes that have items of the share of these that are found."""
+    return ratio(p, _RECALL)
+
+
+@_labels("mean over classes of 2 p_cc / (r_c + s_c)", partial(ratio, whole=_F1, c=1), default=True)
+def f1_macro(p: Floats) -> Measured:
+    """Mean F1 of the classes that are there or predicted; of tasks, of their positive classes."""
+    return ratio(p, _F1)
+
+
+@_labels("2 Σ p_cc / Σ (r_c + s_c)", partial(ratio, whole=_F1, c=1), pooled=True)
+def f1_micro(p: Floats) -> Measured:
+    """F1 of all labels together: the accuracy of one label per item; of tasks, of all their positives."""
+    return float(np.trace(p)), np.eye(len(p))
+
+
+@_classes("Σ r_c F1_c")
+def f1_weighted(p: Floats) -> Measured:
+    """Mean F1 of the classes, each by its share of the items."""
+    r = p.sum(axis=1)
+    values, moved = _ratios(p, _F1, r)
+    return float(r @ values), moved + values[:, np.newaxis]
+
+
+@_agreement("(Σ p_cc − Σ r_c s_c) / √((1 − Σ s²)(1 − Σ r²))")
+def matthews(p: Floats) -> Measured:
+    """Correlation of true and predicted classes (Matthews 1975; Gorodkin 2004 for more than two).
+
+    NaN if all items are of one class or all predictions are.
+    """
+    r, s = p.sum(axis=1), p.sum(axis=0)
+    spread_true, spread_pred = 1 - r @ r, 1 - s @ s
+    if min(spread_true, spread_pred) <= 1e-15:
+        return np.nan, np.zeros_like(p)
+    scale, joint = np.sqrt(spread_true * spread_pred), np.trace(p) - r @ s
+    moved = np.eye(len(p)) - s[:, None] - r[None, :]
+    return float(joint / scale), (moved + joint * (r[:, None] / spread_true + s[None, :] / spread_pred)) / scale
+
+
+@_agreement("(Σ p_cc − e) / (1 − e), e = Σ r_c s_c")
+def cohen_kappa(p: Floats) -> Measured:
+    """Agreement beyond that of independent labels with the same shares (Cohen 1960); NaN if these agree, too."""
+    r, s = p.sum(axis=1), p.sum(axis=0)
+    agreed, free = np.trace(p), 1 - r @ s
+    if free <= 1e-15:
+        return np.nan, np.zeros_like(p)
+    gradient = np.eye(len(p)) * free - (s[:, None] + r[None, :]) * (1 - agreed)
+    return float((agreed - r @ s) / free), gradient / free**2
+
+
+@_binary("p_11 / s_1")
+def precision(p: Floats) -> Measured:
+    """Share of the items called positive that are; NaN if none is."""
+    return ratio(p, _PRECISION, 1)
+
+
+@_binary("p_11 / r_1")
+def recall(p: Floats) -> Measured:
+    """Share of the positives that are called so; NaN without positives."""
+    return ratio(p, _RECALL, 1)
+
+
+@_binary("2 p_11 / (r_1 + s_1)")
+def f1(p: Floats) -> Measured:
+    """Harmonic mean of precision and recall of the positive class; NaN if it is neither there nor predicted."""
+    return ratio(p, _F1, 1)
 
 
 # ---- scores
-
-
-def _mean_area(part: Scores, which: int) -> Statistic:
-    """The mean over the tasks with both classes; the labels of one item in several tasks err together."""
-    curves, values = part.curves, part.curves.areas[which]
-    if len(values) == 1:
-        return Statistic(float(values[0]), int(curves.n[0]), *curves.errors[which, 0].tolist())
-    return of_items(part, _nanmean(values), curves.influences[which], curves.items)
-
 
 _area = partial(_share, needs=("scores",), default=True)
 
@@ -184,17 +246,17 @@ _area = partial(_share, needs=("scores",), default=True)
 @_area("roc_auc", chance=lambda _: [Reference("random scores", 0.5)], formula="P(s+ > s−) + P(s+ = s−) / 2")
 def roc_auc(sample: Scores) -> Estimate:
     """Probability that a positive scores above a negative, ties half; of tasks and classes the mean."""
-    return estimate(sample, lambda part: _mean_area(part, 0), "no task has both classes")
+    return estimate(sample, partial(mean_area, which=0), "no task has both classes")
 
 
 def _prevalence(sample: Scores) -> list[Reference]:
-    return [Reference("random scores", _nanmean(sample.curves.prevalence))]
+    return [Reference("random scores", nanmean(sample.curves.positive))]
 
 
 @_area("average_precision", chance=_prevalence, formula="mean over positives of the precision at their score")
 def average_precision(sample: Scores) -> Estimate:
     """Mean over the positives of the precision at their score, step-wise; of tasks and classes the mean."""
-    return estimate(sample, lambda part: _mean_area(part, 1), "no task has both classes")
+    return estimate(sample, partial(mean_area, which=1), "no task has both classes")
 
 
 def _top(sample: Columns, *, k: int = 5) -> list[Reference]:
@@ -206,16 +268,11 @@ def top_k_accuracy(sample: Columns, *, k: int = 5) -> Estimate:
     """Share of the items whose class is among the k highest scores, equal scores in any order alike."""
 
     def share(part: Columns) -> Statistic:
-        true = _of_truth(part)[:, np.newaxis]
+        true = part.of_truth[:, np.newaxis]
         higher, equal = (part.scores > true).sum(axis=1), (part.scores == true).sum(axis=1)
         return mean_of(part, np.clip((k - higher) / equal, 0.0, 1.0))
 
     return estimate(sample, share)
-
-
-def _of_truth(sample: Columns) -> Any:
-    """(n,) the score of each item's class."""
-    return sample.scores[np.arange(sample.n), sample.true]
 
 
 # ---- probabilities
@@ -224,12 +281,12 @@ def _of_truth(sample: Columns) -> Any:
 def log_losses(sample: Columns) -> Floats:
     """(n,) −ln of the probability of the true class; infinite if it is 0."""
     with np.errstate(divide="ignore"):
-        return np.asarray(-np.log(_of_truth(sample)))
+        return np.asarray(-np.log(sample.of_truth))
 
 
 def brier_scores(sample: Columns) -> Floats:
     """(n,) squared distance to the truth: (p − y)² of two classes, Σ_c (p_c − y_c)² of more."""
-    true = _of_truth(sample)
+    true = sample.of_truth
     if sample.binary:
         return np.asarray((1 - true) ** 2)
     return np.asarray((sample.scores**2).sum(axis=1) - true**2 + (1 - true) ** 2)
@@ -246,23 +303,23 @@ def _prior(score: Callable[[Columns], Floats]) -> Callable[[Columns], list[Refer
     return chance
 
 
-@_error("log_loss", needs=("probabilities",), chance=_prior(log_losses), formula="mean(−ln p_true)")
+_probability = partial(_error, needs=("probabilities",))
+
+
+@_probability("log_loss", chance=_prior(log_losses), formula="mean(−ln p_true)")
 def log_loss(sample: Columns) -> Estimate:
     """Mean of −ln of the probability of the true class; nothing is clipped, so a probability of 0 makes it infinite."""
     return estimate(sample, lambda part: mean_of(part, log_losses(part)))
 
 
-@_error(
-    "brier", needs=("probabilities",), chance=_prior(brier_scores), formula="mean(Σ (p_c − y_c)²)", bounds=(0.0, 2.0)
-)
+@_probability("brier", chance=_prior(brier_scores), formula="mean(Σ (p_c − y_c)²)", bounds=(0.0, 2.0))
 def brier(sample: Columns) -> Estimate:
     """Mean squared distance of the probabilities to the truth; of a binary task that of the positive class."""
     return estimate(sample, lambda part: mean_of(part, brier_scores(part)))
 
 
 _gap = partial(
-    _error,
-    needs=("probabilities",),
+    _probability,
     bounds=(0.0, 1.0),
     chance=NoChance("a perfect forecaster has 0, and more the fewer the items"),
     interval=NoInterval("binned errors are biased upwards by the number of items"),
@@ -286,69 +343,97 @@ def _binned(part: Columns, summary: Callable[[Floats, Floats], Any]) -> Statisti
     """A summary of the gaps of the bins, |accuracy − confidence|, and of their shares of the items."""
     if not part.n:
         return NOTHING
-    confidence, accuracy, share = calibration(part)
+    confidence, accuracy, share = part.calibration()
     return Statistic(float(summary(np.abs(accuracy - confidence), share)), part.n, np.nan, 0.0)
 
 
-def calibration(part: Columns) -> tuple[Floats, Floats, Floats]:
-    """Mean confidence, accuracy and share of the items of each bin that has any.
+# ---- numbers
+#
+# A measure takes truths and predictions of one task, both (n,), and the share of each item, which add up to 1. It
+# returns the value and the influences, of which the mean weighted by the shares is 0.
 
-    Of two classes the probability of the positive one against how often it is true; of more the largest probability
-    against how often its class is true. Bins contain their upper ends.
-    """
-    label = np.ones(part.n, np.int64) if part.binary else part.scores.argmax(axis=1)
-    confidence, hit = part.scores[np.arange(part.n), label], (label == part.true).astype(float)
-    place = np.clip(np.ceil(confidence * part.bins).astype(np.int64) - 1, 0, part.bins - 1)
-    size, confidences, hits = (np.bincount(place, part.amounts * each, part.bins) for each in (1.0, confidence, hit))
-    kept = size > 0
-    return confidences[kept] / size[kept], hits[kept] / size[kept], size[kept] / size.sum()
+NumberMeasure = Callable[[Floats, Floats, Floats], Measured]
+# The number for all items that is best for a metric: its name, and how it follows from truths and shares.
+Best = tuple[str, Callable[[Floats, Floats], float]]
 
 
-# ---- targets
+def _of_numbers(part: Targets, measure: NumberMeasure) -> Statistic:
+    """A measure of the numbers, the mean over tasks."""
+    tasks = [(rows, each, each.amounts / each.amounts.sum()) for rows, each in part.by_task()]
+    return over_tasks(part, [(rows, *measure(each.true, each.pred, share)) for rows, each, share in tasks])
 
 
-def _by_target(part: Targets, measure: TargetMeasure) -> Iterator[tuple[Mask, float, Floats]]:
-    """Of each task the items that have a target, the measure of these, and their influence."""
-    for task, known in enumerate(part.known.T):
-        weights = part.amounts[known]
-        if weights.any():
-            yield known, *measure(part.true[known, task], part.pred[known, task], weights / weights.sum())
+def _level(sample: Targets, *, measure: NumberMeasure, best: Best) -> list[Reference]:
+    """What one number for all items reaches."""
+    name, centre = best
+    level = _of_numbers(sample, lambda true, _, share: measure(true, np.full_like(true, centre(true, share)), share))
+    return [Reference(name, level.value)]
 
 
-def _target(measure: TargetMeasure, formula: str, **declared: Any) -> Metric:
-    """The metric of a measure of targets, the mean over tasks."""
+def _numbers(
+    formula: str, best: Best | None = None, *, weighted: bool = True, **declared: Any
+) -> Callable[[NumberMeasure], Metric]:
+    """Declare the metric of a measure, and the level of chance that one number reaches; ranks are not `weighted`."""
 
-    def value(sample: Targets) -> Estimate:
-        if measure is targets.spearman and sample.weights is not None:
-            return Estimate(np.full(1, np.nan), np.zeros(1, np.int64), reason="ranks have no weights", absent=True)
-        return estimate(
-            sample, lambda part: over_tasks(part, _by_target(part, measure)), "no task that it is defined for"
-        )
+    def declare(measure: NumberMeasure) -> Metric:
+        @wraps(measure)
+        def value(sample: Targets) -> Estimate:
+            if sample.weights is not None and not weighted:
+                return Estimate(np.full(1, np.nan), np.zeros(1, np.int64), reason="ranks have no weights", absent=True)
+            return estimate(sample, partial(_of_numbers, measure=measure), "no task that it is defined for")
 
-    value.__doc__ = measure.__doc__
-    return _error(measure.__name__, needs=("targets",), formula=formula, **declared)(value)
+        level = {} if best is None else {"chance": partial(_level, measure=measure, best=best)}
+        return _error(measure.__name__, needs=("targets",), formula=formula, **level, **declared)(value)
 
-
-def _constant(name: str, centre: Callable[[Floats, Floats], float], measure: TargetMeasure) -> Any:
-    """What one number for all items reaches: the best one for this metric."""
-
-    def chance(sample: Targets) -> list[Reference]:
-        def best(true: Floats, pred: Floats, share: Floats) -> tuple[float, Floats]:
-            return measure(true, np.full_like(true, centre(true, share)), share)
-
-        return [Reference(name, over_tasks(sample, _by_target(sample, best)).value)] if sample.n else []
-
-    return chance
+    return declare
 
 
-def _centre(true: Floats, share: Floats) -> float:
+def _median(true: Floats, share: Floats) -> float:
+    """The number with half of the weight on either side."""
+    order = np.argsort(true)
+    reached = np.cumsum(share[order])
+    ends = [np.searchsorted(reached, half) for half in (0.5 - 1e-12, 0.5 + 1e-12)]
+    return float(true[order][np.minimum(ends, len(true) - 1)].mean())
+
+
+def _mean(true: Floats, share: Floats) -> float:
     """The mean, which of equal targets is theirs without rounding."""
     return float(np.clip(share @ true, true.min(), true.max()))
 
 
-_mean = partial(_constant, "mean of the targets", _centre)
+_MEAN: Best = ("mean of the targets", _mean)
+
+
+@_numbers("mean |ŷ − y|", ("median of the targets", _median), default=True)
+def mae(true: Floats, pred: Floats, share: Floats) -> Measured:
+    """Mean absolute error; of several tasks the mean of theirs."""
+    away = np.abs(pred - true)
+    value = float(share @ away)
+    return value, away - value
+
+
+@_numbers("√(mean (ŷ − y)²)", _MEAN, default=True)
+def rmse(true: Floats, pred: Floats, share: Floats) -> Measured:
+    """Root of the mean squared error; of several tasks the mean of theirs."""
+    squares = (pred - true) ** 2
+    value = float(np.sqrt(share @ squares))
+    return value, (squares - value**2) / (2 * value) if value > 0 else np.zeros_like(squares)
+
+
+@_numbers(
+    "1 − Σ(ŷ − y)² / Σ(y − ȳ)²", _MEAN, default=True, direction="higher", bounds=(-np.inf, 1.0), interval=as_number
+)
+def r2(true: Floats, pred: Floats, share: Floats) -> Measured:
+    """Share of the variance of the targets that is explained; NaN if they are equal up to rounding."""
+    squares, around = (pred - true) ** 2, (true - share @ true) ** 2
+    error, spread = float(share @ squares), float(share @ around)
+    if _flat(true, spread):
+        return np.nan, np.zeros_like(true)
+    return 1 - error / spread, (error * around / spread - squares) / spread
+
+
 _correlation = partial(
-    _target,
+    _numbers,
     direction="higher",
     bounds=(-1.0, 1.0),
     interval=as_correlation,
@@ -356,21 +441,50 @@ _correlation = partial(
     chance=NoChance("0 without any relation; one number for all items has no correlation"),
 )
 
-mae = _target(
-    targets.mae,
-    "mean |ŷ − y|",
-    default=True,
-    chance=_constant("median of the targets", targets.median, targets.mae),
-)
-rmse = _target(targets.rmse, "√(mean (ŷ − y)²)", default=True, chance=_mean(targets.rmse))
-r2 = _target(
-    targets.r2,
-    "1 − Σ(ŷ − y)² / Σ(y − ȳ)²",
-    default=True,
-    chance=_mean(targets.r2),
-    direction="higher",
-    bounds=(-np.inf, 1.0),
-    interval=as_number,
-)
-pearson = _correlation(targets.pearson, "cov(y, ŷ) / (σ_y σ_ŷ)")
-spearman = _correlation(targets.spearman, "correlation of the ranks")
+
+def _linear(true: Floats, pred: Floats, share: Floats) -> Measured:
+    """With standardised numbers r = Σ w z_y z_ŷ, and the influence is z_y z_ŷ − r (z_y² + z_ŷ²) / 2."""
+    x, y = true - share @ true, pred - share @ pred
+    spread_x, spread_y = float(share @ x**2), float(share @ y**2)
+    if _flat(true, spread_x) or _flat(pred, spread_y):
+        return np.nan, np.zeros_like(true)
+    x, y = x / np.sqrt(spread_x), y / np.sqrt(spread_y)
+    value = float(np.clip(share @ (x * y), -1.0, 1.0))
+    return value, x * y - value * (x**2 + y**2) / 2
+
+
+@_correlation("cov(y, ŷ) / (σ_y σ_ŷ)")
+def pearson(true: Floats, pred: Floats, share: Floats) -> Measured:
+    """Linear correlation of targets and predictions; NaN if either is constant."""
+    return _linear(true, pred, share)
+
+
+@_correlation("correlation of the ranks", weighted=False)
+def spearman(true: Floats, pred: Floats, share: Floats) -> Measured:
+    """Correlation of the ranks, ties with their mean rank; NaN if either is constant.
+
+    The influence is that of Pearson's plus what an item adds by moving the ranks of all others (Borkowf 2002): with
+    standardised ranks u and v, the means over the others of v where their truth is larger, and of u where their
+    prediction is.
+    """
+    u, v = (len(each) + 0.5 - _above(each, np.ones(len(each))) for each in (true, pred))  # ranks from 1
+    value, own = _linear(u, v, share)
+    if np.isnan(value):
+        return value, own
+    scale_u, scale_v = np.std(u), np.std(v)
+    x, y = (u - u.mean()) / scale_u, (v - v.mean()) / scale_v
+    # A rank is half the number of smaller or equal plus half that of smaller ones, so an item lifts what is above it.
+    moved = _above(true, y - value * x) / scale_u + _above(pred, x - value * y) / scale_v
+    return value, own + moved - moved.mean()
+
+
+def _above(values: Floats, carried: Floats) -> Floats:
+    """For each item, the sum of what those with larger values carry, and half of what those with equal ones do."""
+    distinct, place = np.unique(values, return_inverse=True)
+    sums = np.bincount(place, carried, len(distinct))
+    return np.asarray((sums.sum() - np.cumsum(sums) + sums / 2)[place])
+
+
+def _flat(values: Floats, variance: float) -> bool:
+    """Whether a variance is only rounding of these numbers."""
+    return math.sqrt(variance) <= 1e-12 * float(np.abs(values).max())

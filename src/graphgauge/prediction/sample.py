@@ -1,26 +1,31 @@
-"""The samples of this family: what metrics are computed on, one row per item.
+"""The samples of this family, what metrics are computed on, one row per item; and statistics of them, with errors.
 
 A sample has the items of the whole evaluation; in a breakdown its `parts` are samples of the items of each group, or of
 each task. Rows without a truth are not in `Classes` and `Columns`; samples of tasks have a column per task, in which
 single truths may be missing.
+
+A statistic of a part comes from its value and its influence, what each item adds to the error: the error is that of the
+mean of the influence over items or clusters, and the interval follows from `stats.intervals` by the range of the value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from graphgauge import _core
+from graphgauge.core.metric import Bounds, Estimate, IntervalFunction
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.prediction.estimates import error_from_powers, error_of
+from graphgauge.stats import errors, intervals
 
 MISSING = -1
-_SIGNS = ("0", "1")
+# Rows of a sample: all, or those that have a truth.
+Rows = slice | Mask
 # Sorting a score takes as long as reading so many.
 _READS = 16
 
@@ -43,14 +48,16 @@ class Sample:
         """What it is divided into, or all of it."""
         return self.divided or (self,)
 
+    def rows(self, rows: Any) -> Self:
+        """Some of the items, by number."""
+        content = {each.name: getattr(self, each.name) for each in fields(self)}
+        return replace(self, **{name: each[rows] for name, each in content.items() if isinstance(each, np.ndarray)})
+
     def by_group(self, group: Ints, groups: int) -> Self:
         """The same, divided by the number of the group of each item."""
-        content = {each.name: getattr(self, each.name) for each in fields(self)}
-        rowwise = {name: values for name, values in content.items() if isinstance(values, np.ndarray)}
         order = np.argsort(group, kind="stable")
         rows = np.split(order, np.searchsorted(group[order], np.arange(1, groups)))
-        parts: list[dict[str, Any]] = [{name: values[own] for name, values in rowwise.items()} for own in rows]
-        return replace(self, divided=tuple(replace(self, **part) for part in parts))
+        return replace(self, divided=tuple(map(self.rows, rows)))
 
     @property
     def independent(self) -> bool:
@@ -58,15 +65,14 @@ class Sample:
         return self.weights is None and self.cluster is None
 
     @property
-    def units(self) -> tuple[Floats | None, AnyArray | None]:
-        """The weights and clusters that errors are computed with; a weighted item is a unit of its own size."""
-        alone = self.weights is not None and self.cluster is None
-        return self.weights, np.arange(self.n) if alone else self.cluster
-
-    @property
     def amounts(self) -> Floats:
         """The weight of each item."""
         return np.ones(self.n) if self.weights is None else self.weights
+
+    def error_of(self, influence: Floats) -> tuple[float, float]:
+        """The error of a mean of influences of the items; a weighted item is a cluster of its own size."""
+        alone = self.weights is not None and self.cluster is None
+        return error_of(influence, self.weights, np.arange(self.n) if alone else self.cluster)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -74,7 +80,7 @@ class Classes(Sample):
     """One label per item, as numbers into `names`; of two, the second is the class of interest."""
 
     pred: Ints
-    names: tuple[str, ...]
+    names: tuple[str, ...] = ("0", "1")
 
     @cached_property
     def table(self) -> Floats:
@@ -82,6 +88,10 @@ class Classes(Sample):
         size = len(self.names)
         cells = np.bincount(self.true * np.int64(size) + self.pred, self.weights, size * size)
         return cells.reshape(size, size).astype(np.float64, copy=False)
+
+    def by_task(self) -> Iterator[tuple[Rows, Classes]]:
+        """The one task, of all items."""
+        yield slice(None), self
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -95,27 +105,41 @@ class Columns(Sample):
     binary: bool
     bins: int
 
+    @property
+    def of_truth(self) -> Floats:
+        """(n,) the score of each item's class."""
+        return np.asarray(self.scores[np.arange(self.n), self.true])
+
+    def calibration(self) -> tuple[Floats, Floats, Floats]:
+        """Mean confidence, accuracy and share of the items of each bin that has any.
+
+        Of two classes the probability of the positive one against how often it is true; of more the largest probability
+        against how often its class is true. Bins contain their upper ends.
+        """
+        label = np.ones(self.n, np.int64) if self.binary else self.scores.argmax(axis=1)
+        confidence, hit = self.scores[np.arange(self.n), label], (label == self.true).astype(float)
+        place = np.clip(np.ceil(confidence * self.bins).astype(np.int64) - 1, 0, self.bins - 1)
+        size, sums, hits = (np.bincount(place, self.amounts * each, self.bins) for each in (1.0, confidence, hit))
+        kept = size > 0
+        return sums[kept] / size[kept], hits[kept] / size[kept], size[kept] / size.sum()
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OfTasks(Sample):
     """Truths (n, tasks), of which some may be missing."""
 
-    @property
-    def tasks(self) -> int:
-        return int(self.true.shape[1])
-
-    @property
+    @cached_property
     def known(self) -> Mask:
         return ~np.isnan(self.true) if self.true.dtype.kind == "f" else self.true != MISSING
 
-    def by_task(self) -> Self:
-        """The same, divided into its tasks."""
-        return replace(self, divided=tuple(map(self.single, range(self.tasks))))
-
     def single(self, task: int) -> Self:
         """One task of several."""
-        own = {name: getattr(self, name)[:, [task]] for name in ("true", "pred", "scores") if hasattr(self, name)}
-        return replace(self, **own)
+        content = {name: getattr(self, name, None) for name in ("true", "pred", "scores")}
+        return replace(self, **{name: each[:, [task]] for name, each in content.items() if each is not None})
+
+    def divided_by_task(self) -> Self:
+        """The same, divided into its tasks."""
+        return replace(self, divided=tuple(map(self.single, range(self.true.shape[1]))))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -124,14 +148,24 @@ class Tasks(OfTasks):
 
     pred: AnyArray
 
-    def classes(self) -> Iterator[tuple[Mask, Classes]]:
-        """The labels of each task, and which items have one."""
+    def alone(self, **content: Any) -> Any:
+        """What one task has, each (n,)."""
+        return Classes(**content)
+
+    def by_task(self) -> Iterator[tuple[Rows, Any]]:
+        """Of each task which items have a truth and count, and the truths and predictions (n,) of these."""
         for task, known in enumerate(self.known.T):
             weights = None if self.weights is None else self.weights[known]
-            yield (
-                known,
-                Classes(true=self.true[known, task], pred=self.pred[known, task], names=_SIGNS, weights=weights),
-            )
+            if known.any() and (weights is None or weights.any()):
+                yield known, self.alone(true=self.true[known, task], pred=self.pred[known, task], weights=weights)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Targets(Tasks):
+    """True and predicted numbers, (n, tasks); a truth may be NaN."""
+
+    def alone(self, **content: Any) -> Targets:
+        return replace(self, **content)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -146,20 +180,89 @@ class Scores(OfTasks):
     @cached_property
     def curves(self) -> Curves:
         """The areas of each task."""
-        return Curves.of(self.true, self.scores, *self.units)
+        return Curves.of(self)
 
     def single(self, task: int) -> Self:
-        """One task of several; its curves are not made again."""
-        single = super().single(task)
-        vars(single)["curves"] = self.curves.single(task)
+        """One task of several; the curves of independent items are not made again."""
+        single = replace(self, true=self.true[:, task : task + 1], scores=self.scores[:, task : task + 1])
+        if self.independent:
+            vars(single)["curves"] = self.curves.single(task)
         return single
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Targets(OfTasks):
-    """True and predicted numbers, (n, tasks); a truth may be NaN."""
+# ---- statistics
 
-    pred: Floats
+
+class Statistic(NamedTuple):
+    """A value, the number of items that it is of, its standard error and the degrees of freedom of that."""
+
+    value: float
+    n: int
+    error: float
+    df: float
+
+
+NOTHING = Statistic(np.nan, 0, np.nan, 0.0)
+
+
+def estimate(sample: Any, statistic: Callable[[Any], Statistic], reason: str = "no items", **facts: Any) -> Estimate:
+    """The statistic of each part."""
+    value, n, error, df = np.array([statistic(part) for part in sample.parts], np.float64).T
+    error, df = np.where(n < 2, np.nan, error), np.where(n < 2, 0.0, df)
+    return Estimate(value, n.astype(np.int64), reason=reason, facts={"error": error, "df": df, **facts})
+
+
+def mean_of(part: Sample, values: Floats) -> Statistic:
+    """The weighted mean of a number per item."""
+    if not part.amounts.any():
+        return NOTHING
+    value = float(values.sum() / part.n if part.weights is None else part.weights @ values / part.weights.sum())
+    with np.errstate(invalid="ignore"):  # of infinite values
+        return Statistic(value, part.n, *part.error_of(values - value))
+
+
+def over_tasks(part: Sample, measured: Iterable[tuple[Rows, float, Floats]]) -> Statistic:
+    """The mean over the tasks that have a value, of the items that have a truth, the value and their influence."""
+    tasks = [each for each in measured if not np.isnan(each[1])]
+    if not tasks:
+        return NOTHING
+    influence, used, amounts = np.zeros(part.n), np.zeros(part.n, bool), part.amounts
+    for rows, _, own in tasks:
+        influence[rows] += own * (amounts.sum() / amounts[rows].sum() / len(tasks))
+        used[rows] = True
+    return Statistic(float(np.mean([value for _, value, _ in tasks])), int(used.sum()), *part.error_of(influence))
+
+
+def nanmean(values: Any) -> float:
+    """The mean of the values that are not NaN; NaN without one, and no warning."""
+    return float(np.nanmean(values)) if not np.isnan(values).all() else np.nan
+
+
+def error_of(influence: Floats, count: Floats | None, cluster: AnyArray | None = None) -> tuple[float, float]:
+    """Standard error and degrees of freedom of a mean of influences: of cells with counts, or of items with weights.
+
+    Only items come in clusters.
+    """
+    error, df = errors.standard_error(influence, count, cluster=cluster)
+    amount = np.ones(len(influence)) if count is None else count
+    if cluster is not None:
+        # Weights, whose unit means nothing: each item is one, of its own size.
+        influence, amount = influence * amount, (amount > 0).astype(np.float64)
+    # Degrees of freedom depend on the kurtosis alone; powers of large or small numbers leave the range of floats.
+    squares = np.square(influence / (np.abs(influence).max(initial=0.0) or 1.0))
+    second, fourth = float(amount @ squares), float(amount @ np.square(squares, out=squares))
+    return float(error[0]), min(float(df[0]), _effective(float(amount.sum()), second, fourth))
+
+
+def _effective(units: float, second: float, fourth: float) -> float:
+    """Degrees of freedom of a variance estimated from units of this kurtosis: their number less one if normal.
+
+    A few items that carry most of the error have few of them.
+    """
+    if second == 0 or units < 4:
+        return units - 1
+    kurtosis = units * (fourth / second) / second
+    return min(units - 1, max(1.0, 2 * units / max(kurtosis - (units - 3) / (units - 1), 2 * units / (units - 1))))
 
 
 # ---- areas under curves
@@ -167,56 +270,66 @@ class Targets(OfTasks):
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """ROC-AUC and average precision (2, task), NaN unless a task has both classes, with their errors.
+    """ROC-AUC and average precision of each task, (2, task), NaN unless it has both classes; and their influences.
 
-    `errors` are standard errors and degrees of freedom; `influences` (2, item) are what each item adds to the error of
-    the mean over tasks: to first order, that error is the mean of the influence over the items. `prevalence` and `n`
-    are the share of positives and the number of labels of each task; `items` have a label in a task with both classes.
+    `influences` (2, item) are those on the means over tasks, and `items` have a label in a task with both classes.
+    `powers` (2, task, 2) are the sums of the second and fourth powers of the influences on each task. `n` (task) are
+    the items that have a label, and `positive` is their share of positives, both by weight.
     """
 
     areas: Floats
-    errors: Floats
+    powers: Floats
     influences: Floats
-    prevalence: Floats
-    n: Ints
     items: int
+    n: Floats
+    positive: Floats
 
     @classmethod
-    def of(cls, true: AnyArray, scores: AnyArray, weights: Floats | None, cluster: AnyArray | None) -> Self:
-        """The areas of labels (1, 0, or below 0 for none) and scores, both (items, tasks).
+    def of(cls, sample: Scores) -> Self:
+        """The areas of each task, from the weights P and N of positives and negatives, at a distinct score P_v and N_v.
 
-        With P and N the weights of positives and negatives, and at each distinct score P_v and N_v:
         AUC = Σ P_v (N below v + N_v / 2) / (P N), ties counting half. AP = Σ P_v precision(v) / P, where precision(v)
         is that of all items that score at least v: step-wise, ties as one step. The influences are the derivatives of
         both by the weight of an item; those of the AUC are DeLong's (1988).
         """
-        labels, points = np.ascontiguousarray(true.T), _comparable(np.ascontiguousarray(scores.T))
-        threads = threads_for(_READS * labels.size)
-        auc, precision, positive, total, *powers, auc_moved, precision_moved = _core.curve_areas(
-            labels, points, weights, threads
+        labels, points = np.ascontiguousarray(sample.true.T), _comparable(np.ascontiguousarray(sample.scores.T))
+        auc, precision, positive, n, *powers, auc_moved, precision_moved = _core.curve_areas(
+            labels, points, sample.weights, threads_for(_READS * labels.size)
         )
-        known, usable = labels >= 0, ~np.isnan(auc)
-        errors = np.full((2, len(auc), 2), np.nan)
-        for task in np.flatnonzero(usable):
-            if weights is None and cluster is None:
-                errors[:, task] = [error_from_powers(total[task], *each[task]) for each in powers]
-            else:
-                row = slice(task, task + 1)
-                moved = _core.curve_areas(labels[row], points[row], weights)[-2:]
-                errors[:, task] = [error_of(each, weights, cluster) for each in moved]
+        usable = ~np.isnan(auc)
+        labelled = labels[usable].max(axis=0, initial=MISSING) != MISSING
         return cls(
             np.stack([auc, precision]),
-            errors,
+            np.stack(powers),
             np.stack([auc_moved, precision_moved]) / max(np.count_nonzero(usable), 1),
-            np.divide(positive, total, out=np.full(len(total), np.nan), where=usable),
-            np.count_nonzero(known, axis=1),
-            int(np.count_nonzero(known[usable].any(axis=0))),
+            int(np.count_nonzero(labelled)),
+            n,
+            np.divide(positive, n, out=np.full(len(n), np.nan), where=usable),
         )
 
     def single(self, task: int) -> Self:
-        """Those of one task of several, whose errors are known."""
-        one = {name: getattr(self, name)[..., [task]] for name in ("areas", "prevalence", "n")}
-        return replace(self, errors=self.errors[:, [task]], **one)
+        """Those of one task of several, of independent items."""
+        rows = slice(task, task + 1)
+        return replace(self, areas=self.areas[:, rows], powers=self.powers[:, rows], n=self.n[rows])
+
+
+def mean_area(part: Scores, which: int) -> Statistic:
+    """The mean over the tasks with both classes; the labels of one item in several tasks err together."""
+    curves = part.curves
+    value = nanmean(curves.areas[which])
+    if np.isnan(value):
+        return NOTHING
+    if part.independent and len(curves.n) == 1:
+        n = float(curves.n[0])
+        return Statistic(value, int(n), *_error_from_powers(n, *curves.powers[which, 0].tolist()))
+    return Statistic(value, curves.items, *part.error_of(curves.influences[which]))
+
+
+def _error_from_powers(units: float, second: float, fourth: float) -> tuple[float, float]:
+    """`error_of` so many independent items, from the sums of the second and fourth powers of their influences."""
+    if units < 2:
+        return np.nan, 0.0
+    return float(np.sqrt(second / (units * (units - 1)))), _effective(units, second, fourth)
 
 
 def _comparable(scores: AnyArray) -> AnyArray:
@@ -226,3 +339,30 @@ def _comparable(scores: AnyArray) -> AnyArray:
     if scores.dtype == np.uint64:
         return (scores ^ np.uint64(1 << 63)).view(np.int64)
     return scores.astype(np.int64, copy=False)
+
+
+# ---- intervals by the range of the value
+
+
+def _by(formula: Callable[..., Bounds]) -> IntervalFunction:
+    def interval(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+        over = "items" if sample.cluster is None else "clusters"
+        facts = estimate.facts
+        if sample.independent and "successes" in facts:
+            return intervals.of_share(facts["successes"], estimate.n, confidence, over=over)
+        return formula(estimate.value, facts["error"], facts["df"], confidence, over=over)
+
+    return interval
+
+
+def _of_correlation(value: Floats, error: Floats, df: Floats, confidence: float, *, over: str) -> Bounds:
+    """Student's t on Fisher's scale, artanh r."""
+    inside = np.clip(value, -1 + 1e-15, 1 - 1e-15)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = intervals.t_interval(np.arctanh(inside), error / (1 - inside**2), df, confidence)
+    return Bounds(np.tanh(low), np.tanh(high), "fisher-t", over)
+
+
+# Of a share or an area, Wilson's for a plain share; of what is not negative; of any number; of a correlation.
+as_share, as_positive, as_number = _by(intervals.of_area), _by(intervals.of_positive), _by(intervals.of_mean)
+as_correlation = _by(_of_correlation)
