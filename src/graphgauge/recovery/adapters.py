@@ -15,8 +15,7 @@ import numpy as np
 from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.types import AnyArray
-from graphgauge.recovery.compare import Layer, Listed
-from graphgauge.recovery.graph import CIRCLE, HEAD, KIND_OF, MARKS, TAIL, Graph, Kind, Names, numbers_of
+from graphgauge.recovery.graph import CIRCLE, HEAD, KIND_OF, MARKS, TAIL, Graph, Kind, Layer, Listed, Names, numbers_of
 
 
 @dataclass(frozen=True, eq=False)

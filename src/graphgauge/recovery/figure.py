@@ -11,10 +11,10 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figure import CHANCE, COLOURS
 from graphgauge.core.grid import Grid
 from graphgauge.core.types import Ints
-from graphgauge.recovery.compare import Pair, mirrored
-from graphgauge.recovery.counts import CELLS
+from graphgauge.recovery.compare import CELLS, Pair
 from graphgauge.recovery.curves import Curve, ranked
 from graphgauge.recovery.functions import scores_of, swept
+from graphgauge.recovery.graph import mirrored
 
 SIZE = (13.2, 3.6)
 # Larger graphs are unreadable as a small matrix, and denser ones too long for a result file.

@@ -15,8 +15,8 @@ from graphgauge import _core
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.recovery.compare import Pair, is_among, mirrored, paired
-from graphgauge.recovery.graph import CIRCLE, ENDS, Kind, Names
+from graphgauge.recovery.compare import Pair
+from graphgauge.recovery.graph import CIRCLE, ENDS, Kind, Names, is_among, mirrored, paired
 
 # Pairs of parents that are compared, and nodes whose triples are numbered.
 _MOST_PARENT_PAIRS, _MOST_NODES = 1 << 25, 2_000_000
