@@ -53,7 +53,7 @@ class Pair:
 
     truth: tuple[Layer, ...]
     prediction: tuple[Layer, ...]
-    names: Names | None = None
+    names: Names
     sources: Mask | None = None
     missing: tuple[Ints, ...] = ()
 

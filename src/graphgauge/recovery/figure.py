@@ -45,9 +45,8 @@ def drawings(pair: Pair) -> dict[str, Grid]:
     kinds = np.repeat(list(cells), [len(each) for each in cells.values()])
     if 0 < len(kinds) <= _CELLS:
         source, target = np.divmod(np.concatenate(list(cells.values())), pair.d)
-        names = pair.names if pair.names is not None else range(pair.d)
         tables["edges"] = Grid.of(kind=kinds, source=source, target=target)
-        tables["nodes"] = Grid.of(node=[str(name) for name in names], n=list(range(pair.d)))
+        tables["nodes"] = Grid.of(node=[str(name) for name in pair.names], n=list(range(pair.d)))
         if pair.prediction[0].scores is None:
             sweep = swept((pair,), scores_of((pair,)))
             tables["thresholds"] = Grid({name: sweep[name] for name in ("threshold", "directed_shd", "skeleton_shd")})

@@ -21,7 +21,8 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Ints, Mask
 
-Names = tuple[Hashable, ...]
+# The names of nodes in order; nodes without names are called 0 … d − 1.
+Names = tuple[Hashable, ...] | range
 
 # Marks at the end of an edge, as bits.
 TAIL, HEAD, CIRCLE = 1, 2, 4
@@ -92,23 +93,18 @@ class Graph:
     directed: bool = True
 
     def __post_init__(self) -> None:
-        source = tuple(self.source)
-        given = np.ones(len(source)) if self.weight is None else as_numeric(self.weight, "weight")
-        held = {
-            "source": source,
-            "target": tuple(self.target),
-            "weight": tuple(given.ravel().astype(np.float64).tolist()),
-            "marks": None if self.marks is None else tuple(self.marks),
-        }
-        wrong = next((name for name, values in held.items() if values is not None and len(values) != len(source)), None)
-        if wrong is not None:
-            raise InputError(f"{len(source):,} sources with {len(held[wrong] or ()):,} in {wrong}", where="Graph")
-        unknown = next((text for text in held["marks"] or () if text not in MARKS), None)
+        source, target = tuple(self.source), tuple(self.target)
+        weight = np.ones(len(source)) if self.weight is None else as_numeric(self.weight, "weight").ravel()
+        marks = None if self.marks is None else tuple(self.marks)
+        for name, part in (("target", target), ("weight", weight), ("marks", source if marks is None else marks)):
+            if len(part) != len(source):
+                raise InputError(f"{len(source):,} sources with {len(part):,} in {name}", where="Graph")
+        unknown = next((text for text in marks or () if text not in MARKS), None)
         if unknown is not None:
             raise InputError(f"{unknown!r:.40} is no edge", where="marks", fix="Write --> --- <-> o-> o-o, and so on.")
         nodes = None if self.nodes is None else distinct_names(self.nodes, "nodes")
-        for name, value in (*held.items(), ("nodes", nodes)):
-            object.__setattr__(self, name, value)
+        weights = tuple(weight.astype(np.float64).tolist())
+        vars(self).update(source=source, target=target, weight=weights, marks=marks, nodes=nodes)
 
     @classmethod
     def from_edges(cls, edges: Iterable[Sequence[Any]], **parts: Any) -> Graph:
@@ -153,14 +149,19 @@ def are_numbers(names: Names) -> bool:
 
 
 def numbers_of(names: Iterable[Hashable], order: Names, where: str) -> Ints:
-    """The place of each name in `order`."""
-    place = {name: number for number, name in enumerate(order)}
+    """The place of each name in `order`; numbers may be written as text, as files have them."""
+    spelt: Any = str if are_numbers(order) else lambda name: name
+    place = {spelt(name): number for number, name in enumerate(order)}
     listed = list(names)
-    unknown = list(dict.fromkeys(repr(name) for name in listed if name not in place))
+    unknown = list(dict.fromkeys(repr(name) for name in listed if spelt(name) not in place))
     if unknown:
-        known = some([repr(name) for name in order])
-        raise InputError(f"edges between unknown nodes: {some(unknown)}", where=where, fix=f"Known: {known}.")
-    return np.array([place[name] for name in listed], np.int64)
+        fix = f"Known: {some([repr(name) for name in order])}."
+        if isinstance(order, range):
+            fix = (
+                f'The nodes are 0 … {len(order) - 1}; pass nodes= to name them, or nodes="listed" for those that occur.'
+            )
+        raise InputError(f"unknown nodes: {some(unknown)}", where=where, fix=fix)
+    return np.array([place[spelt(name)] for name in listed], np.int64)
 
 
 def some(labels: Sequence[str]) -> str:

@@ -292,8 +292,8 @@ def _pair(truth: Side, prediction: Side, reading: Reading, row: int | None) -> P
     """One pair; errors about values name its `row` among several."""
     if reading.threshold is not None:
         prediction = _to_cut(prediction)
-    names, d = _nodes((truth, prediction), reading.nodes)
-    true, found = (_placed(side, names, d, reading.nodes is not None) for side in (truth, prediction))
+    names = _nodes((truth, prediction), reading.nodes)
+    true, found = (_placed(side, names, reading.nodes is not None) for side in (truth, prediction))
     if len(true) != len(found):
         what = f"{len(true)} true lags with {len(found)} predicted ones"
         raise InputError(what, where=_BOTH, fix="Both need the same lags, from 0 on: pad with zeros.")
@@ -324,75 +324,67 @@ def _to_cut(side: Side) -> Side:
 # ---- nodes
 
 
-def _nodes(sides: tuple[Side, Side], nodes: Any) -> tuple[Names | None, int]:
-    """The names of the nodes in order, if there are any, and their number."""
-    count, order = _counted_or_named(nodes, sides)
-    named = [side for side in sides if side.names is not None]
-    if order is None and named:
-        order = named[0].names or ()
-        unnamed = next((side.where for side in sides if side.names is side.occur is None), None)
+def _nodes(sides: tuple[Side, Side], nodes: Any) -> Names:
+    """The names of the nodes in order: those that `nodes=` or one side states, or their numbers."""
+    asked = _asked(nodes, sides)
+    stated = [(side.where, side.names) for side in sides if side.names is not None]
+    unnamed = [side for side in sides if side.names is side.occur is None]
+    if asked is not None and (isinstance(asked, tuple) or not stated):
+        order = asked
+    elif stated:
+        order = stated[0][1]
         if are_numbers(order):
             order = tuple(sorted(order, key=lambda name: int(str(name))))
-        elif unnamed is not None:
+        elif unnamed:
+            fix = f"Pass nodes= with the names in the order of the rows of {unnamed[0].where}: nodes=["
             raise InputError(
-                f"{named[0].where} names its nodes, and {unnamed} does not",
+                f"{stated[0][0]} names its nodes, and {unnamed[0].where} does not",
                 where=_BOTH,
-                fix=f"Pass nodes= with the names in the order of the rows of {unnamed}: "
-                f"nodes=[{some(sorted(map(repr, order)))}].",
+                fix=f"{fix}{some(sorted(map(repr, order)))}].",
             )
-    for side in named:
-        if order is not None:
-            refuse_other_names(side.names or (), order, side.where)
-    sizes = [len(order or ())] if order is not None else [side.layers[0].d for side in sides if side.occur is None]
-    if count is None and not sizes:
+    elif unnamed:
+        order = range(unnamed[0].layers[0].d)
+    else:
         fix = 'Pass nodes=: a number, names, or "listed" for those that occur.'
         raise InputError("a list of edges does not show nodes without edges", where=_BOTH, fix=fix)
-    d = sizes[0] if count is None else count
-    _refuse_many(d, "nodes" if count is not None else _BOTH)
-    return order, d
+    for where, names in stated:
+        refuse_other_names(names, order, where)
+    _refuse_many(len(order), _BOTH if asked is None else "nodes")
+    return order
 
 
-def _counted_or_named(nodes: Any, sides: tuple[Side, Side]) -> tuple[int | None, Names | None]:
-    """The value of `nodes=`: the number of nodes, or their names."""
+def _asked(nodes: Any, sides: tuple[Side, Side]) -> Names | None:
+    """The value of `nodes=` as names; a number of nodes has numbers for names."""
     nodes = _one_word(nodes)
     if nodes is None:
-        return None, None
+        return None
     if isinstance(nodes, str) and nodes == "listed":
         other = next((side.where for side in sides if side.occur is None), None)
         if other is not None:
             raise OptionError(f'nodes="listed" is for lists of edges, and {other} is none')
         every: set[Any] = {name for side in sides for name in side.occur or ()}
-        return len(every), tuple(sorted(every, key=lambda name: (str(type(name)), name)))
+        return tuple(sorted(every, key=lambda name: (str(type(name)), name)))
     if isinstance(nodes, str) and nodes.isdecimal():
         nodes = int(nodes)
     if isinstance(nodes, int | np.integer) and not isinstance(nodes, bool) and nodes >= 0:
-        return int(nodes), None
+        return range(int(nodes))
     if isinstance(nodes, str | Set) or not np.iterable(nodes):
         raise OptionError(f"nodes must be a number of nodes, or their names in order, not {nodes!r:.80}")
-    order = distinct_names(nodes, "nodes")
-    return len(order), order
+    return distinct_names(nodes, "nodes")
 
 
-def _placed(side: Side, order: Names | None, d: int, is_asked: bool) -> tuple[Layer, ...]:
+def _placed(side: Side, order: Names, is_asked: bool) -> tuple[Layer, ...]:
     """The layers of one side over the nodes in order; their number may have been asked for by `nodes=`."""
-    own = side.occur if side.names is None else side.names
-    if own is None:
-        if side.layers[0].d != d:
-            fix = f"nodes= says {d}." if is_asked else f"The other has {d}; both must have the same nodes."
-            where = "nodes" if is_asked else _BOTH
-            raise InputError(f"{side.where} has {side.layers[0].d} nodes", where=where, fix=fix)
+    own, d = side.occur if side.names is None else side.names, side.layers[0].d
+    if own is None and d != len(order):
+        fix = (
+            f"nodes= says {len(order)}." if is_asked else f"The other has {len(order)}; both must have the same nodes."
+        )
+        raise InputError(f"{side.where} has {d} nodes", where="nodes" if is_asked else _BOTH, fix=fix)
+    if own is None or own == order:
         return side.layers
-    if own == order:
-        return side.layers
-    if order is not None:
-        number = numbers_of(own, order, side.where)
-    else:
-        wrong = next((name for name in own if not str(name).isdecimal() or int(str(name)) >= d), None)
-        if wrong is not None:
-            fix = 'Pass nodes= to name them, or nodes="listed" for those that occur.'
-            raise InputError(f"{wrong!r:.60} is not one of the nodes 0 … {d - 1}", where=side.where, fix=fix)
-        number = np.array(distinct_names((int(str(name)) for name in own), side.where), np.int64)
-    return tuple(layer.renumbered(number, d) for layer in side.layers)
+    number = distinct_names(numbers_of(own, order, side.where).tolist(), side.where)
+    return tuple(layer.renumbered(np.array(number, np.int64), len(order)) for layer in side.layers)
 
 
 def _sources(sources: Any, pair: Pair) -> Mask | None:
@@ -407,20 +399,14 @@ def _sources(sources: Any, pair: Pair) -> Mask | None:
     if isinstance(sources, str) or not np.iterable(sources):
         fix = 'Pass names or numbers of nodes, or "listed" for those from which true edges start.'
         raise OptionError(f"sources is {sources!r:.60}", fix=fix)
-    given, order = list(on_host(sources, "sources")), pair.names if pair.names is not None else tuple(range(pair.d))
-    if given and all(isinstance(each, bool | np.bool_) for each in given):
-        if len(given) != pair.d:
-            what = f"{len(given)} entries True or False for {pair.d} nodes"
-            raise InputError(what, where="sources", fix="Pass one entry per node, or names.")
-        return np.array(given, np.bool_)
-    if are_numbers(order):  # which files have as texts
-        given, order = list(map(str, given)), tuple(map(str, order))
-    try:
-        held[numbers_of(given, order, "sources")] = True
-    except InputError as error:
-        unnamed = f"The nodes are 0 … {pair.d - 1}; pass nodes= to name them." if pair.names is None else error.fix
-        raise InputError(error.what, where="sources", fix=unnamed) from None
-    return held
+    given = list(on_host(sources, "sources"))
+    if not given or not all(isinstance(each, bool | np.bool_) for each in given):
+        held[numbers_of(given, pair.names, "sources")] = True
+        return held
+    if len(given) != pair.d:
+        what = f"{len(given)} entries True or False for {pair.d} nodes"
+        raise InputError(what, where="sources", fix="Pass one entry per node, or names.")
+    return np.array(given, np.bool_)
 
 
 # ---- what cannot be compared
