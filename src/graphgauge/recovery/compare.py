@@ -28,7 +28,6 @@ from graphgauge.recovery.graph import (
     Cut,
     Kind,
     Layer,
-    Listed,
     Names,
     is_among,
     mirrored,
@@ -181,10 +180,8 @@ class Pair:
         lines = np.triu(undirected | undirected.T, 1) & ~(arrows | arrows.T)
         if not lines.any():
             return Layer(self.d, weights, scores=scores, cut=cut)
-        cells = np.flatnonzero(lines | (weights != 0))
-        kinds = np.where(lines.flat[cells], int(Kind.LINE), int(Kind.FORWARD))
-        sizes = np.where(lines.flat[cells], cut.threshold + 1, weights.flat[cells])
-        return Layer(self.d, edges=Listed(cells, kinds, sizes), scores=scores, cut=cut)
+        kinds = np.where(lines, int(Kind.LINE), np.where(weights != 0, int(Kind.FORWARD), int(Kind.NONE)))
+        return Layer.of_kinds(kinds, np.where(lines, cut.threshold + 1, weights), scores=scores, cut=cut)
 
     def _filled(self, cells: list[Ints]) -> Mask:
         """A matrix that is true in the cells."""

@@ -110,10 +110,11 @@ class Graph:
     def from_edges(cls, edges: Iterable[Sequence[Any]], **parts: Any) -> Graph:
         """A graph of `edges`, tuples (source, target) or (source, target, weight); `parts` are those of `Graph`."""
         listed = list(edges)
-        wrong = [edge for edge in listed if not isinstance(edge, tuple | list) or len(edge) not in (2, 3)]
-        if wrong:
-            fix = "An edge is (source, target) or with a weight third."
-            raise InputError(f"{wrong[0]!r:.80} is not an edge", fix=fix)
+        for edge in listed:
+            if not isinstance(edge, tuple | list) or len(edge) not in (2, 3):
+                raise InputError(
+                    f"{edge!r:.80} is not an edge", fix="An edge is (source, target) or with a weight third."
+                )
         if len(set(map(len, listed))) > 1:
             raise InputError("edges of different lengths", fix="Give all of them a weight, or none.")
         source, target, *weight = zip(*listed, strict=True) if listed else ((), ())
@@ -242,6 +243,14 @@ class Layer:
     scores: AnyArray | None = None
     late: bool = False
     cut: Cut = NOT_ZERO
+
+    @classmethod
+    def of_kinds(cls, kinds: AnyArray, weights: AnyArray | None = None, **parts: Any) -> Layer:
+        """A layer from the kind of edge in each cell, (d, d); without direction, those above the diagonal are read."""
+        opened = kinds >= Kind.LINE
+        cells = np.flatnonzero((kinds == Kind.FORWARD) | (opened if parts.get("late") else np.triu(opened, 1)))
+        sizes = np.ones(len(cells), np.uint8) if weights is None else weights.ravel()[cells]
+        return cls(len(kinds), edges=Listed(cells, kinds.ravel()[cells], sizes), **parts)
 
     # ---- weights, whatever the cut
 
