@@ -1,7 +1,9 @@
 """The recovery metrics: of arrows, adjacencies, scores, marks, equivalence classes, effects and weights.
 
-`edges[name]` are counts by name (`compare.py`), an entry per graph: `true` and `predicted` arrows, `tp` in both;
-`true_pairs`, `predicted_pairs`, `common_pairs` adjacencies; `differing_pairs` and so on.
+A metric is a formula over its sample; the values of trivial graphs beside it come from the same formula.
+`edges[name]` are counts, an entry per graph, under the names of `WEIGHTS` (`compare.py`): `true` and `predicted` arrows
+and `tp` in both, adjacencies in `true_pairs`, `predicted_pairs`, `common_pairs`, and so on. `edges.ratio` makes a share
+of two of them, `edges.number` a number, and `edges.estimate` takes any value per graph.
 """
 
 from __future__ import annotations
