@@ -66,13 +66,13 @@ def readers() -> list[Reader]:
     from graphgauge.io.hashing import HashIndex
     from graphgauge.io.kinds import READERS, open_input
     from graphgauge.ranking import Negatives, RankingState
-    from graphgauge.recovery.files import read_names
+    from graphgauge.recovery.doors import read_names
     from graphgauge.stats import read_runs
     from graphgauge.study.model import StudyFile
     from graphgauge.study.parse import read_study
 
     text = Path.write_text
-    graph = Input("graph", "A graph.", "graphgauge.recovery.files:read_graph")
+    graph = Input("graph", "A graph.", "graphgauge.recovery.doors:read_graph")
 
     def read_graph(path: Path) -> Any:
         return open_input(graph, str(path), Path(), trust_code=False)

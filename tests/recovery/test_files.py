@@ -11,7 +11,7 @@ import scipy.sparse
 from tests.recovery.forms import evaluate, evaluate_files
 
 from graphgauge.core.errors import InputError
-from graphgauge.recovery.files import read_graph
+from graphgauge.recovery.doors import read_graph
 
 NAMES = ("a", "b", "c d")
 MATRIX = np.array([[0, 0.5, 0], [0, 0, 2.0], [0.25, 0, 0]])

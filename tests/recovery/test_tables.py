@@ -98,7 +98,7 @@ def test_sources_of_a_gene_network(folder):
     for wrong in ("A", 5):
         with pytest.raises(OptionError, match="sources"):
             evaluate(TRUTH, SCORED, nodes=NODES, sources=wrong)
-    with pytest.raises(InputError, match="sources: edges between unknown nodes: 'E'"):
+    with pytest.raises(InputError, match="sources: unknown nodes: 'E'"):
         evaluate(TRUTH, SCORED, nodes=NODES, sources=["E"])
 
 

@@ -15,8 +15,7 @@ import numpy as np
 from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.types import AnyArray
-from graphgauge.recovery.compare import Layer, Listed
-from graphgauge.recovery.graph import CIRCLE, HEAD, KIND_OF, MARKS, TAIL, Graph, Kind, Names, numbers_of
+from graphgauge.recovery.graph import CIRCLE, HEAD, KIND_OF, MARKS, TAIL, Graph, Kind, Layer, Listed, Names, numbers_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,14 +163,12 @@ def _from_lingam(matrices: list[Any], where: str) -> Side:
         if weights.ndim != 2:  # VARMALiNGAM has two stacks
             fix = 'Pass one as (d, d, lags + 1), with orientation="column_to_row", sign="absolute".'
             raise InputError("has stacks of matrices", where=where, fix=fix)
-        layer = Layer(len(weights), weights, late=lag > 0)
         common = np.isnan(weights) & np.isnan(weights.T)
-        if not lag and common.any():
-            cells = np.flatnonzero(np.where(common, np.triu(common), weights != 0))
-            kinds = np.where(common.flat[cells], int(Kind.TWO_HEADS), int(Kind.FORWARD))
-            sizes = np.where(common.flat[cells], 1.0, weights.flat[cells])
-            layer = Layer(len(weights), edges=Listed(cells, kinds, sizes))
-        layers.append(layer)
+        if lag or not common.any():
+            layers.append(Layer(len(weights), weights, late=lag > 0))
+            continue
+        kinds = np.where(common, int(Kind.TWO_HEADS), np.where(weights != 0, int(Kind.FORWARD), int(Kind.NONE)))
+        layers.append(Layer.of_kinds(kinds, np.where(common, 1.0, weights)))
     return Side(where, tuple(layers), orientation="column_to_row", sign="absolute")
 
 
@@ -250,7 +247,7 @@ def decoded(value: Any, encoding: str, where: str) -> tuple[Layer, ...]:
     codes = as_numeric(value, where)
     if codes.ndim != 2 or codes.shape[0] != codes.shape[1]:
         raise InputError(f"expected a square matrix of {encoding} marks, found shape {codes.shape}", where=where)
-    return (_layer(_kinds(codes, MATRICES[encoding], encoding, where)),)
+    return (Layer.of_kinds(_kinds(codes, MATRICES[encoding], encoding, where)),)
 
 
 def _kinds(codes: AnyArray, table: Table, encoding: str, where: str) -> AnyArray:
@@ -261,14 +258,6 @@ def _kinds(codes: AnyArray, table: Table, encoding: str, where: str) -> AnyArray
         kinds[(codes == here) & (opposite == codes.T)] = kind
     _refuse(kinds < 0, codes, encoding, where)
     return kinds
-
-
-def _layer(kinds: AnyArray, *, late: bool = False) -> Layer:
-    if not late:
-        np.fill_diagonal(kinds, Kind.NONE)
-    held = (kinds != Kind.NONE) if late else (kinds == Kind.FORWARD) | (np.triu(kinds) >= Kind.LINE)
-    cells = np.flatnonzero(held)
-    return Layer(len(kinds), edges=Listed(cells, kinds.ravel()[cells], np.ones(len(cells), np.uint8)), late=late)
 
 
 def _tigramite(value: Any, where: str) -> tuple[Layer, ...]:
@@ -293,10 +282,10 @@ def _tigramite(value: Any, where: str) -> tuple[Layer, ...]:
         kind = int(Kind.LINE) if line else int(KIND_OF[start, stop])
         table |= {(text, opposite): kind for opposite in alike} | {(text, ""): kind}
         table |= {("", opposite): kind for opposite in alike}
-    layers = [_layer(_kinds(now, table, "tigramite", where))]
     kinds = np.select([later == text for text in _LATER], list(map(int, _LATER.values())), -1)
     _refuse(kinds < 0, later, "tigramite", where)
-    return (*layers, *(_layer(kinds[:, :, lag], late=True) for lag in range(later.shape[2])))
+    late = (Layer.of_kinds(kinds[:, :, lag], late=True) for lag in range(later.shape[2]))
+    return (Layer.of_kinds(_kinds(now, table, "tigramite", where)), *late)
 
 
 def _refuse(wrong: AnyArray, codes: AnyArray, encoding: str, where: str) -> None:

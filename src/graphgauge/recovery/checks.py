@@ -14,8 +14,10 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.finding import check
 from graphgauge.core.number import plural
 from graphgauge.core.result import Result
-from graphgauge.recovery.compare import Pair
+from graphgauge.core.types import AnyArray
+from graphgauge.recovery.compare import Counts, Pair
 from graphgauge.recovery.curves import Curve, ranked
+from graphgauge.recovery.graph import MIRRORED, mirrored
 from graphgauge.recovery.samples import Edges
 
 Evidence = Mapping[str, Any]
@@ -34,10 +36,20 @@ _CHANCE, _POWER = 0.05, 0.01
 )
 def transposed_prediction(pairs: Sequence[Pair]) -> Evidence | None:
     """The transposed prediction fits much better."""
-    given, transposed = (int(count) for count in np.sum([pair.right_both_ways() for pair in pairs], axis=0))
+    given, transposed = (int(count) for count in np.sum([_right_both_ways(pair) for pair in pairs], axis=0))
     if transposed - given <= _CLEARLY * sqrt(transposed + given):
         return None
     return {"given": given, "transposed": transposed}
+
+
+def _right_both_ways(pair: Pair) -> AnyArray:
+    """True arrows that the prediction finds, and that the transposed one does: at lag 0 of whole pairs only."""
+    pairs = np.stack([pair.tables[0, 0], pair.tables[0, 0][:, MIRRORED]])
+    right = Counts(np.stack([pairs, np.zeros_like(pairs)], axis=1))["tp"]
+    for lag in pair.lags[1:]:
+        true, found = (cells[cells % (pair.d + 1) != 0] for cells in (pair.arrows(0, lag), pair.arrows(1, lag)))
+        right += [len(np.intersect1d(true, cells, assume_unique=True)) for cells in (found, mirrored(found, pair.d))]
+    return right
 
 
 @check(
@@ -131,7 +143,7 @@ def cells_without_a_score(pairs: Sequence[Pair]) -> Evidence | None:
 )
 def self_loops(pairs: Sequence[Pair]) -> Evidence | None:
     """There are edges from nodes to themselves."""
-    counts = np.sum([pair.loops for pair in pairs], axis=0).tolist()
+    counts = np.sum([(pair.truth[0].loops, pair.prediction[0].loops) for pair in pairs], axis=0).tolist()
     loops = dict(zip(("A_true", "A_pred"), counts, strict=True))
     if not any(counts):
         return None

@@ -1,16 +1,15 @@
 """Two graphs over the same nodes, counted against each other in two small tables.
 
-A `Layer` has the edges between nodes 0 … d − 1 at one time: as a matrix of weights, in which every cell is an arrow, or
-as a list of edges. A `late` layer has the edges of one lag: time orients them, and self-edges count. A `Pair` has the
-layers of truth and prediction. Its table 0 counts unordered pairs of nodes by true and predicted kind of edge, table 1
-single ordered cells: those of late layers, and those whose opposite does not count (`sources`, or a missing score).
+Table 0 of a `Pair` counts unordered pairs of nodes by true and predicted kind of edge, table 1 single ordered cells:
+those of late layers, and those whose opposite does not count (`sources`, or a missing score). Every count is a weight
+over the 121 combinations of a true and a predicted kind, exact for whole numbers and for expectations alike; so the
+scores of empty and of random graphs are counts of other tables.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -18,205 +17,21 @@ from graphgauge import _core
 from graphgauge.core.arrays import sorted_unique
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.recovery.counts import Counts
-from graphgauge.recovery.graph import KINDS, MIRRORED, Kind, Names
-
-# ---- one graph as numbers
-
-# What the core finds in a matrix while it packs it.
-_FACTS = {"edges": 1, "missing": 2, "negative": 4, "weighted": 8}
-# The types that the core reads.
-_DIRECT = tuple(map(np.dtype, ("bool", "int8", "uint8", "int32", "int64", "float32", "float64")))
-
-
-class Listed(NamedTuple):
-    """Edges in the order of their cells.
-
-    The cell of an arrow is source·d + target; that of an edge without direction is its pair i·d + j, i < j, and in a
-    late layer leads from the earlier node.
-    """
-
-    cells: Ints
-    kinds: Ints
-    weights: AnyArray
-
-    @classmethod
-    def ordered(cls, cells: Ints, kinds: Ints, weights: AnyArray) -> Listed:
-        order = np.argsort(cells, kind="stable")
-        return cls(cells[order], kinds[order], weights[order])
-
-    def only(self, held: Mask) -> Listed:
-        return Listed(self.cells[held], self.kinds[held], self.weights[held])
-
-
-class Cut(NamedTuple):
-    """Where an edge begins: its weight, or the size of its weight, is above the threshold."""
-
-    threshold: float
-    absolute: bool = False
-
-    def above(self, weights: AnyArray) -> Mask:
-        """Which weights are edges; NaN is none."""
-        chosen: Mask = weights > self.threshold
-        return chosen | (weights < -self.threshold) if self.absolute else chosen
-
-    def scores(self, weights: AnyArray) -> AnyArray:
-        """The weights as scores: larger is more of an edge."""
-        if not self.absolute or weights.dtype.kind not in "if":
-            return weights
-        # The lowest number of a signed integer type has no positive counterpart.
-        sizes: AnyArray = np.abs(weights.astype(np.int64) if weights.dtype.kind == "i" else weights)
-        return sizes
-
-
-# A true edge is whatever is not 0.
-NOT_ZERO = Cut(0.0, absolute=True)
-
-
-@dataclass(frozen=True, eq=False)
-class Layer:
-    """The edges of one graph; `scores` rank its cells, if their weights do not."""
-
-    d: int
-    matrix: AnyArray | None = None
-    edges: Listed | None = None
-    scores: AnyArray | None = None
-    late: bool = False
-
-    @cached_property
-    def listed(self) -> Listed:
-        """The edges with a weight other than 0, or NaN; self-edges only where they count."""
-        if self.edges is not None:
-            cells, kinds, weights = self.edges
-        else:
-            matrix = self.weights
-            cells = np.flatnonzero(matrix)
-            kinds, weights = np.full(len(cells), int(Kind.FORWARD)), matrix.ravel()[cells]
-        return Listed(cells, kinds, weights).only((cells % (self.d + 1) != 0) | self.late)
-
-    @cached_property
-    def arrows(self) -> Listed:
-        return self.listed.only(self.listed.kinds < Kind.LINE)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether there are edges that claim no direction."""
-        return self.edges is not None and bool((self.edges.kinds >= Kind.LINE).any())
-
-    @cached_property
-    def weights(self) -> AnyArray:
-        """The weight of the arrow in each cell, (d, d)."""
-        if self.matrix is not None:
-            return self.matrix
-        weights = np.zeros((self.d, self.d), self.listed.weights.dtype)
-        weights.flat[self.arrows.cells] = self.arrows.weights
-        return weights
-
-    def weights_in(self, cells: Ints) -> AnyArray:
-        """The weights of the arrows in these cells: 0 is one, where the threshold is below 0."""
-        if self.matrix is not None:
-            return self.matrix.ravel()[cells]
-        return self.arrows.weights[np.searchsorted(self.arrows.cells, cells)]
-
-    def loops(self, cut: Cut) -> int:
-        """Edges from a node to itself."""
-        if self.edges is None:
-            return int(np.count_nonzero(cut.above(np.diagonal(self.weights))))
-        loops = self.edges.cells % (self.d + 1) == 0
-        return int(np.count_nonzero(cut.above(self.edges.weights[loops])))
-
-    def cells(self, cut: Cut) -> Ints:
-        """The arrows as cells source·d + target, in order."""
-        if self.matrix is None:
-            return self.arrows.cells[cut.above(self.arrows.weights)]
-        cells = np.flatnonzero(cut.above(self.matrix))
-        return cells if self.late else cells[cells % (self.d + 1) != 0]
-
-    def pairs(self, cut: Cut) -> tuple[Ints, Ints]:
-        """All edges by their keys in order, and their kinds: pairs i·d + j, i < j, or the cells of a late layer."""
-        cells = self.cells(cut)
-        keys, kinds = (cells, np.full(len(cells), int(Kind.FORWARD))) if self.late else paired(cells, self.d)
-        if not self.is_open:
-            return keys, kinds
-        opened = self.listed.only((self.listed.kinds >= Kind.LINE) & cut.above(self.listed.weights))
-        keys, kinds = np.append(keys, opened.cells), np.append(kinds, opened.kinds)
-        order = np.argsort(keys)
-        return keys[order], kinds[order]
-
-    def bits(self, cut: Cut) -> tuple[AnyArray, int]:
-        """The arrows, a bit per cell; and which kinds of weights there are, for `facts`."""
-        matrix, high = self.weights, cut.threshold
-        if matrix.dtype.kind == "f":  # compared in the type of the weights, as NumPy does
-            high = float(matrix.dtype.type(high))
-        if matrix.dtype not in _DIRECT:
-            small = np.float32 if matrix.dtype.itemsize <= 4 else np.float64
-            matrix = matrix.astype(small if matrix.dtype.kind == "f" else np.int64)
-        low = -high if cut.absolute else -np.inf
-        loopless, threads = 0 if self.late else self.d, threads_for(matrix.size)
-        words, kinds = _core.cell_bits(np.require(matrix, None, ("C", "A")), loopless, low, high, threads)
-        return words, kinds
-
-    @cached_property
-    def facts(self) -> dict[str, bool]:
-        """Whether there are edges at all, and weights that are missing, negative, or other than 0 and 1."""
-        if self.edges is None:
-            bits = self.bits(NOT_ZERO)[1] if self.d else 0
-            return {name: bool(bits & bit) for name, bit in _FACTS.items()}
-        weights = self.listed.weights
-        signs = weights != 0, np.isnan(weights), weights < 0, (weights != 0) & (weights != 1)
-        return {name: bool(each.any()) for name, each in zip(_FACTS, signs, strict=True)}
-
-    # ---- the same graph otherwise
-
-    def turned(self) -> Layer:
-        """Every arrow the other way."""
-        scores = None if self.scores is None else self.scores.T
-        if self.matrix is not None:
-            return replace(self, matrix=np.ascontiguousarray(self.matrix.T), scores=scores)
-        cells, kinds, weights = self.edges or self.listed
-        cells = np.where(kinds < Kind.LINE, mirrored(cells, self.d), cells)
-        return replace(self, edges=Listed.ordered(cells, kinds, weights), scores=scores)
-
-    def renumbered(self, number: Ints, d: int) -> Layer:
-        """Node i becomes node `number[i]` of d."""
-        grid = np.ix_(np.argsort(number), np.argsort(number))
-        scores = None if self.scores is None else self.scores[grid]
-        if self.matrix is not None:
-            return replace(self, matrix=self.matrix[grid], scores=scores)
-        cells, kinds, weights = self.edges or self.listed
-        source, target = (number[ends] for ends in np.divmod(cells, max(self.d, 1)))
-        swapped = (source > target) & (kinds >= Kind.LINE) & (not self.late)
-        kinds = np.where(swapped, MIRRORED[kinds], kinds)
-        cells = np.where(swapped, target * d + source, source * d + target)
-        return replace(self, d=d, edges=Listed.ordered(cells, kinds, weights), scores=scores)
-
-
-def mirrored(cells: Ints, d: int) -> Ints:
-    """The cells j → i of cells i → j."""
-    source, target = np.divmod(cells, max(d, 1))
-    return target * d + source
-
-
-def paired(cells: Ints, d: int) -> tuple[Ints, Ints]:
-    """Arrows between different nodes by their pairs i·d + j, i < j, in order, and their kinds."""
-    opposite = mirrored(cells, d)
-    ways = np.minimum(cells, opposite) * 2 + (cells > opposite)
-    ways.sort()
-    starts = np.flatnonzero(np.diff(ways >> 1, prepend=-1))
-    keys = ways[starts] >> 1
-    return keys, np.add.reduceat(1 + (ways & 1), starts) if starts.size else keys
-
-
-def is_among(ordered: Ints, wanted: Ints) -> Mask:
-    """Which of `wanted` are among the ordered numbers."""
-    if not len(ordered):
-        return np.zeros(len(wanted), np.bool_)
-    place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
-    held: Mask = ordered[place] == wanted
-    return held
-
-
-# ---- two graphs
+from graphgauge.recovery.graph import (
+    CIRCLE,
+    ENDS,
+    HEAD,
+    KINDS,
+    MIRRORED,
+    NOT_ZERO,
+    TAIL,
+    Cut,
+    Kind,
+    Layer,
+    Names,
+    is_among,
+    mirrored,
+)
 
 # What is left of a kind where only the cell i → j counts, or only j → i: an arrow, or an edge without direction.
 _FORWARD = np.arange(KINDS)
@@ -237,14 +52,18 @@ class Pair:
 
     truth: tuple[Layer, ...]
     prediction: tuple[Layer, ...]
-    cut: Cut
-    names: Names | None = None
+    names: Names
     sources: Mask | None = None
     missing: tuple[Ints, ...] = ()
 
     @property
     def d(self) -> int:
         return self.truth[0].d
+
+    @property
+    def cut(self) -> Cut:
+        """Where predicted edges begin."""
+        return self.prediction[0].cut
 
     @property
     def lags(self) -> range:
@@ -280,13 +99,12 @@ class Pair:
 
     def arrows(self, side: int, lag: int = 0) -> Ints:
         """The cells of true (0) or predicted (1) arrows that count, in order."""
-        layer, cut = ((self.truth, NOT_ZERO), (self.prediction, self.cut))[side]
-        cells = layer[lag].cells(cut)
+        cells = (self.truth, self.prediction)[side][lag].cells
         return cells if self.is_whole else cells[self.allowed(cells, lag)]
 
     def edges(self, lag: int = 0) -> tuple[Ints, AnyArray]:
         """The keys at which one of the graphs has an edge that counts, in order, and its kinds in both, (2, keys)."""
-        sides = self.truth[lag].pairs(NOT_ZERO), self.prediction[lag].pairs(self.cut)
+        sides = self.truth[lag].pairs, self.prediction[lag].pairs
         keys = sorted_unique(np.append(sides[0][0], sides[1][0]))
         kinds = np.full((2, len(keys)), int(Kind.NONE))
         for row, (side_keys, side_kinds) in zip(kinds, sides, strict=True):
@@ -300,14 +118,10 @@ class Pair:
         return keys[is_edge], kinds[:, is_edge]
 
     def ways(self, keys: Ints, lag: int) -> tuple[Mask, Mask]:
-        """Whether the cells i → j and j → i count."""
+        """Whether the cells i → j and j → i count; a key of a late layer is a single cell."""
         forward = self.allowed(keys, lag)
-        return forward, forward if self.truth[lag].late else self.allowed(mirrored(keys, self.d), lag)
-
-    @property
-    def loops(self) -> tuple[int, int]:
-        """Edges of truth and prediction from a node to itself, which do not count."""
-        return self.truth[0].loops(NOT_ZERO), self.prediction[0].loops(self.cut)
+        late = self.truth[lag].late
+        return forward, np.zeros_like(forward) if late else self.allowed(mirrored(keys, self.d), lag)
 
     # ---- tables
 
@@ -318,23 +132,20 @@ class Pair:
 
     def _tables(self, lag: int) -> AnyArray:
         truth, prediction = self.truth[lag], self.prediction[lag]
-        dense = prediction.matrix is not None and not truth.is_open and not truth.late and self.d > 1
-        if dense and self.is_whole:
-            return self._plain_tables(truth, prediction)
+        if self.is_whole and prediction.matrix is not None and not truth.is_open and not truth.late and self.d:
+            return self._packed_tables(truth, prediction)
         keys, kinds = self.edges(lag)
         pairs, cells = self.units(lag)
-        if truth.late:
-            return np.stack([np.zeros((KINDS, KINDS), np.int64), _table(kinds, cells)])
         forward, backward = self.ways(keys, lag)
         is_pair = forward & backward
         # A single cell is seen from its source.
         single = np.where(forward, kinds, MIRRORED[kinds])[:, ~is_pair]
         return np.stack([_table(kinds[:, is_pair], pairs), _table(single, cells)])
 
-    def _plain_tables(self, truth: Layer, prediction: Layer) -> AnyArray:
+    def _packed_tables(self, truth: Layer, prediction: Layer) -> AnyArray:
         """The same for two matrices whose cells all count, by bits."""
-        true, predicted = truth.bits(NOT_ZERO)[0], prediction.bits(self.cut)[0]
-        states = _core.pair_states(true, predicted, self.d, threads_for(true.size * 64))[0][:16]
+        threads = threads_for(truth.bits.size * 64)
+        states = _core.pair_states(truth.bits, prediction.bits, self.d, threads)[0][:16]
         states[0] = self.d * (self.d - 1) // 2 - states[1:].sum()
         tables = np.zeros((2, KINDS, KINDS), np.int64)
         np.add.at(tables[0], _STATE_KINDS, states)
@@ -344,56 +155,39 @@ class Pair:
 
     def at(self, threshold: float) -> Pair:
         """The same graphs, with the prediction cut at another threshold."""
-        return replace(self, cut=self.cut._replace(threshold=threshold))
-
-    def right_both_ways(self) -> tuple[int, int]:
-        """True arrows between nodes that the prediction finds, and that the transposed one does.
-
-        At lag 0, of the pairs that count with both cells.
-        """
-        pairs = np.stack([self.tables[0, 0], self.tables[0, 0][:, MIRRORED]])
-        right: Ints = Counts(np.stack([pairs, 0 * pairs], axis=1))["tp"]
-        for lag in self.lags[1:]:
-            true, predicted = self.arrows(0, lag), self.arrows(1, lag)
-            predicted = predicted[predicted % (self.d + 1) != 0]
-            right += [int(is_among(true, cells).sum()) for cells in (predicted, mirrored(predicted, self.d))]
-        return int(right[0]), int(right[1])
+        cut = self.cut._replace(threshold=threshold)
+        return replace(self, prediction=tuple(replace(layer, cut=cut) for layer in self.prediction))
 
     def summary(self) -> Pair:
         """One graph over all lags: an edge where some lag has one, with its highest score; without self-edges.
 
         An edge without direction is one of the summary where no lag has an arrow between its nodes.
         """
+        truth = self._filled([self.arrows(0, lag) for lag in self.lags])
         scores = np.fmax.reduce([self.cut.scores(layer.weights) for layer in self.prediction])
-        sides = (
-            self._summary(0, self._filled([self.arrows(0, lag) for lag in self.lags]), 0),
-            self._summary(1, scores, self.cut.threshold),
-        )
-        missing = ~self._filled([np.setdiff1d(np.arange(self.d**2), cells) for cells in self.missing])
-        omitted = (np.flatnonzero(missing & ~np.eye(self.d, dtype=bool)),) if self.missing else ()
-        return replace(self, truth=sides[:1], prediction=sides[1:], cut=Cut(self.cut.threshold), missing=omitted)
+        missing = (reduce(np.intersect1d, self.missing),) if self.missing else ()
+        sides = self._summary(0, truth, NOT_ZERO), self._summary(1, scores, Cut(self.cut.threshold))
+        return replace(self, truth=sides[:1], prediction=sides[1:], missing=missing)
 
-    def _summary(self, side: int, weights: AnyArray, threshold: float) -> Layer:
-        """One side of the summary, with arrows where the weights (d, d) exceed the threshold."""
+    def _summary(self, side: int, weights: AnyArray, cut: Cut) -> Layer:
+        """One side of the summary, with arrows where the weights (d, d) are above the cut."""
         layers = (self.truth, self.prediction)[side]
         ranks = [self.cut.scores(layer.weights) if layer.scores is None else layer.scores for layer in layers]
         scores = np.fmax.reduce(ranks) if any(layer.scores is not None for layer in layers) else None
         edges = [self.edges(lag) for lag in self.lags]
         undirected = self._filled([keys[kinds[side] >= Kind.LINE] for keys, kinds in edges])
-        arrows = weights > threshold
+        arrows = cut.above(weights)
         lines = np.triu(undirected | undirected.T, 1) & ~(arrows | arrows.T)
         if not lines.any():
-            return Layer(self.d, weights, scores=scores)
-        cells = np.flatnonzero(lines | (weights != 0))
-        kinds = np.where(lines.flat[cells], int(Kind.LINE), int(Kind.FORWARD))
-        sizes = np.where(lines.flat[cells], threshold + 1, weights.flat[cells])
-        return Layer(self.d, edges=Listed(cells, kinds, sizes), scores=scores)
+            return Layer(self.d, weights, scores=scores, cut=cut)
+        kinds = np.where(lines, int(Kind.LINE), np.where(weights != 0, int(Kind.FORWARD), int(Kind.NONE)))
+        return Layer.of_kinds(kinds, np.where(lines, cut.threshold + 1, weights), scores=scores, cut=cut)
 
     def _filled(self, cells: list[Ints]) -> Mask:
         """A matrix that is true in the cells."""
-        matrix = np.zeros(self.d * self.d, np.bool_)
-        matrix[np.concatenate([np.empty(0, np.int64), *cells])] = True
-        return matrix.reshape(self.d, self.d)
+        matrix = np.zeros((self.d, self.d), np.bool_)
+        matrix.flat[np.concatenate(cells)] = True
+        return matrix
 
 
 def _table(kinds: AnyArray, units: int) -> AnyArray:
@@ -401,3 +195,111 @@ def _table(kinds: AnyArray, units: int) -> AnyArray:
     table = np.bincount(kinds[0] * KINDS + kinds[1], minlength=KINDS * KINDS).reshape(KINDS, KINDS)
     table[0, 0] += units - table.sum()
     return table
+
+
+# ---- counts: weights over the 121 combinations of a true and a predicted kind
+
+_KINDS = np.arange(KINDS)
+TRUE, FOUND = np.divmod(np.arange(KINDS * KINDS), KINDS)
+
+
+def _is(*kinds: Kind) -> Ints:
+    return np.isin(_KINDS, kinds).astype(np.int64)
+
+
+# Of each kind: whether there is an edge, one without direction, two arrows or one; and which cells it fills.
+_EDGE = 1 - _is(Kind.NONE)
+_OPEN = (_KINDS >= Kind.LINE).astype(np.int64)
+_TWO_WAY, _ONE = _is(Kind.TWO_WAY), _is(Kind.FORWARD, Kind.BACKWARD)
+_ARROWS = np.stack([_is(Kind.FORWARD, Kind.TWO_WAY), _is(Kind.BACKWARD, Kind.TWO_WAY)], axis=1)
+CELLS = _ARROWS | _OPEN[:, np.newaxis]
+# Whether an end states its mark: a circle leaves it open, and the ends of a line are those of no direction.
+_STATED = (ENDS > 0) & (ENDS & CIRCLE == 0) & (_KINDS != Kind.LINE)[:, np.newaxis]
+
+# Of each combination: adjacent in both; by different edges; of which one has no direction; cells lost and gained.
+_COMMON = _EDGE[TRUE] & _EDGE[FOUND]
+_DIFFERS = (TRUE != FOUND).astype(np.int64)
+_SAME = _COMMON & (1 - _DIFFERS)
+_OPENLY = _COMMON & _DIFFERS & (_OPEN[TRUE] | _OPEN[FOUND])
+_LOST = (CELLS[TRUE] & (1 - CELLS[FOUND])).sum(1)
+_GAINED = (CELLS[FOUND] & (1 - CELLS[TRUE])).sum(1)
+_REVERSED = ((_LOST > 0) & (_GAINED > 0) & (_OPENLY == 0)).astype(np.int64)
+_CONTRADICTS = _COMMON & ((ENDS[TRUE] != ENDS[FOUND]) & _STATED[TRUE] & _STATED[FOUND]).any(1)
+_UNDECIDED = (_COMMON & _DIFFERS) & (
+    (_OPEN[FOUND] & (1 - _is(Kind.TWO_HEADS)[FOUND]) & (1 - _CONTRADICTS)) | (_TWO_WAY[FOUND] & (1 - _OPEN[TRUE]))
+)
+
+
+def _marks(name: str, mark: int) -> dict[str, Ints]:
+    """True, predicted and common marks; where the truth has a circle, a mark is neither right nor wrong."""
+    true, found = (ENDS[TRUE] & mark) > 0, ((ENDS[FOUND] & mark) > 0) & (ENDS[TRUE] & CIRCLE == 0)
+    return {f"{name}_true": true.sum(1), f"{name}_predicted": found.sum(1), f"{name}_tp": (true & found).sum(1)}
+
+
+# The weights in table 0, of pairs.
+_PAIRS = {
+    "true": _ARROWS[TRUE].sum(1),
+    "predicted": _ARROWS[FOUND].sum(1),
+    "tp": (_ARROWS[TRUE] & _ARROWS[FOUND]).sum(1),
+    "cells": np.full(KINDS * KINDS, 2),
+    "pairs": np.ones(KINDS * KINDS, np.int64),
+    "true_pairs": _EDGE[TRUE],
+    "predicted_pairs": _EDGE[FOUND],
+    "common_pairs": _COMMON,
+    # A pair that differs has no direction in one of the graphs, has only lost or only gained cells, or is reversed.
+    "differing_pairs": _DIFFERS,
+    "differing_cells": np.where(_OPENLY, 1, _LOST + _GAINED),
+    "undirected_differs": _OPENLY,
+    "missing_pairs": _DIFFERS & (1 - _OPENLY) & (_GAINED == 0),
+    "extra_pairs": _DIFFERS & (1 - _OPENLY) & (_LOST == 0),
+    "missing_cells": np.where(_REVERSED | _OPENLY, 0, _LOST),
+    "extra_cells": np.where(_REVERSED | _OPENLY, 0, _GAINED),
+    "reversed": _REVERSED,
+    "oriented_pairs": _COMMON,
+    "correct": _SAME,
+    "undecided": _UNDECIDED,
+    "one_way_in_both": _ONE[TRUE] & _ONE[FOUND],
+    "unturned_in_both": _SAME & (_TWO_WAY[TRUE] | _OPEN[TRUE]),
+    **_marks("arrowheads", HEAD),
+    **_marks("tails", TAIL),
+}
+# In table 1, of single cells: nothing can be reversed, and what time or `sources` orients is not counted as oriented.
+_ORIENTED = ("reversed", "oriented_pairs", "correct", "undecided", "one_way_in_both", "unturned_in_both")
+_SINGLE = _PAIRS | {
+    "cells": np.ones(KINDS * KINDS, np.int64),
+    "differing_cells": _DIFFERS,
+    "missing_cells": _PAIRS["missing_pairs"],
+    "extra_cells": _PAIRS["extra_pairs"],
+    **{name: np.zeros(KINDS * KINDS, np.int64) for name in _ORIENTED},
+}
+WEIGHTS: dict[str, Ints] = {name: np.stack([_PAIRS[name], _SINGLE[name]]) for name in _PAIRS}
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """The counts of several comparisons by name, from their tables (rows, 2, 11, 11)."""
+
+    tables: AnyArray
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def __getitem__(self, name: str) -> AnyArray:
+        weights = WEIGHTS[name]
+        used = np.flatnonzero(weights)
+        counts: AnyArray = self.tables.reshape(len(self), -1)[:, used] @ weights.ravel()[used]
+        return counts
+
+    def empty(self) -> Counts:
+        """The counts of an empty prediction."""
+        tables = np.zeros_like(self.tables)
+        tables[..., Kind.NONE] = self.tables.sum(-1)
+        return Counts(tables)
+
+    def random(self) -> Counts:
+        """The expected counts of a random graph: the predicted edges, each on a random pair and to a random side."""
+        tables = self.tables.astype(np.float64)
+        true, found = tables.sum(-1), tables.sum(-2)
+        found[:, 0] = (found[:, 0] + found[:, 0, MIRRORED]) / 2
+        units = np.maximum(found.sum(-1), 1)[..., np.newaxis, np.newaxis]
+        return Counts(true[..., :, np.newaxis] * found[..., np.newaxis, :] / units)

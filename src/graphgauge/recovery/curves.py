@@ -13,10 +13,8 @@ import numpy as np
 from graphgauge import _core
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Ints
-from graphgauge.recovery.compare import Pair, is_among
-
-# Scores per true edge from which placing every score is faster than sorting them.
-_FEW_POSITIVES = 128
+from graphgauge.recovery.compare import Pair
+from graphgauge.recovery.graph import is_among
 
 
 class Ranked(NamedTuple):
@@ -179,14 +177,6 @@ class Curve:
 
 def _beside(values: AnyArray, scores: AnyArray) -> tuple[Ints, Ints]:
     """How many scores are greater than, and equal to, each of the falling values."""
-    threads = threads_for(values.size + scores.size)
-    if values.size * _FEW_POSITIVES > scores.size:
-        ordered = np.sort(scores)
-        if ordered.dtype.kind == "f":  # NaN, of self-edges, is behind all numbers
-            ordered = ordered[: np.searchsorted(ordered, ordered.dtype.type(inf), side="right")]
-        greater, equal = _core.merged_counts(values, ordered, threads)
-        return greater, equal
-    greater, equal, _ = _core.placed_counts(
-        *(np.require(each, None, ("C", "A")) for each in (values[::-1], scores)), threads
-    )
+    rising, scores = (np.require(each, None, ("C", "A")) for each in (values[::-1], scores))
+    greater, equal, _ = _core.placed_counts(rising, scores, threads_for(values.size + scores.size))
     return greater[::-1], equal[::-1]

@@ -1,14 +1,29 @@
-"""The door to recovery: a true graph and a learned one, from files."""
+"""The door to recovery: a true graph and a learned one, from files.
+
+A file is read by its ending as a matrix, a table of edges or a network. Names of nodes are texts.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
 
+import numpy as np
+
+from graphgauge.core.disk import read_json
 from graphgauge.core.door import CONFIDENCE, METRICS, NAN, PROTOCOL, Door, Input, Option
+from graphgauge.core.errors import InputError
+from graphgauge.core.extras import need
+from graphgauge.core.types import AnyArray
+from graphgauge.io.arrays import open_array
+from graphgauge.io.tables import read_set, read_table
+from graphgauge.io.text import read_lines, read_numbers
 from graphgauge.recovery.evaluate import SHD
+from graphgauge.recovery.graph import Graph
 from graphgauge.recovery.reading import SIGNS
 
-_GRAPH, _NAMES = "graphgauge.recovery.files:read_graph", "graphgauge.recovery.files:read_names"
+_GRAPH, _NAMES = "graphgauge.recovery.doors:read_graph", "graphgauge.recovery.doors:read_names"
 _Words = str | tuple[str, ...]
 
 DOORS = (
@@ -36,3 +51,76 @@ DOORS = (
         common=(METRICS, NAN, CONFIDENCE, PROTOCOL),
     ),
 )
+
+
+def read_graph(path: Path) -> Any:
+    """A graph file in a form that `evaluate` takes.
+
+    .npy, .npz (also scipy's sparse format) and files of torch have matrices or stacks; .csv and .parquet a matrix, with
+    or without names, or a table of edges; .json a matrix, or nodes and edges as networkx writes them; .gml and .graphml
+    networks.
+    """
+    ending = path.suffix.lower()
+    if not path.is_dir() and path.stat().st_size == 0:
+        raise InputError("is empty", where=str(path))
+    if ending == ".csv":
+        return _from_csv(path)
+    if ending == ".parquet":
+        return _from_table(read_table(str(path)))
+    if ending == ".json":
+        return _from_json(path)
+    if ending in (".gml", ".graphml"):
+        networkx = need("networkx", f"reading {ending}")
+        try:
+            return (networkx.read_gml if ending == ".gml" else networkx.read_graphml)(path)
+        except networkx.NetworkXError as error:
+            raise ValueError(str(error)) from None
+    return read_set(str(path)) if ending == ".npz" else open_array(path)
+
+
+def read_names(path: Path) -> tuple[str, ...]:
+    """Names of nodes, one in each line."""
+    names = tuple(line.strip() for line in read_lines(path) if line.strip())
+    if not names:
+        raise InputError("names no node", where=str(path), fix="Write one name in each line.")
+    return names
+
+
+def _from_csv(path: Path) -> Any:
+    try:
+        header, numbers = read_numbers(path)
+    except InputError as error:
+        try:
+            return _from_table(read_table(str(path)))
+        except InputError:
+            raise error from None
+    if header is not None:
+        return _from_table(read_table(str(path)))
+    if np.isnan(numbers[0, 0]) and np.array_equal(np.sort(numbers[0, 1:]), np.sort(numbers[1:, 0])):
+        # Names that are numbers, in the first row and the first column.
+        rows, columns = ([f"{name:.0f}" for name in names] for names in (numbers[1:, 0], numbers[0, 1:]))
+        return {"": np.array(rows), **dict(zip(columns, numbers[1:, 1:].T, strict=True))}
+    return numbers
+
+
+def _from_table(columns: Mapping[str, AnyArray]) -> Mapping[str, AnyArray]:
+    """A square table as it is, and one of edges, in which names are texts."""
+    rows = len(next(iter(columns.values()), ()))
+    if len(columns) - rows in (0, 1) and not {"source", "target"} <= set(columns):
+        return columns
+    return {name: column if column.dtype.kind == "f" else column.astype(str) for name, column in columns.items()}
+
+
+def _from_json(path: Path) -> Any:
+    content = read_json(path)
+    if isinstance(content, list):
+        return np.array(content, dtype=np.float64)
+    if not isinstance(content, dict) or "nodes" not in content or not {"edges", "links"} & set(content):
+        fix = "Write a matrix as lists, or an object with nodes and edges."
+        raise InputError("is neither a matrix nor a graph", where=str(path), fix=fix)
+    nodes = [str(node["id"] if isinstance(node, dict) else node) for node in content["nodes"]]
+    keys = ("source", "target", "weight")
+    listed = content["edges"] if "edges" in content else content["links"]
+    rows = [[edge.get(key, 1) for key in keys] if isinstance(edge, dict) else [*edge, 1][:3] for edge in listed]
+    edges = [(str(source), str(target), weight) for source, target, weight in rows]
+    return Graph.from_edges(edges, nodes=nodes, directed=bool(content.get("directed", True)))

@@ -18,6 +18,7 @@ from graphgauge.core.options import confidence_level, number
 from graphgauge.core.registry import DEFAULT, Chosen, select
 from graphgauge.protocols import under_protocols
 from graphgauge.recovery.compare import Pair
+from graphgauge.recovery.graph import weighting
 from graphgauge.recovery.reading import Reading, pairs
 from graphgauge.recovery.samples import Curves, Edges, Models, Rows, Weights
 from graphgauge.recovery.structure import BOUNDS, models_of
@@ -200,10 +201,10 @@ class Comparison:
         shown = {"threshold": f"> {pair.cut.threshold:g}", "shd": self.shd}
         if pair.cut.absolute or reading.sign is not None:
             shown["sign"] = "absolute" if pair.cut.absolute else str(reading.sign)
-        if "column_to_row" in reading.orientations:
-            shown["orientation"] = _of_both(reading.orientations, "row_to_column")
-        if reading.encodings != (None, None):
-            shown["encoding"] = _of_both(reading.encodings, None)
+        for option, usual in (("orientation", "row_to_column"), ("encoding", None)):
+            truth, prediction = (getattr(form, option) for form in reading.forms)
+            if (truth, prediction) != (usual, usual):
+                shown[option] = str(prediction) if truth == usual else f"{truth} and {prediction or 'none'}"
         if reading.nan != "raise":
             shown["nan"] = reading.nan
         if pair.sources is not None:
@@ -224,16 +225,9 @@ class Comparison:
         return " and ".join(" or ".join(sorted(set(side))) for side in sides)
 
 
-def _of_both(pair: tuple[Any, Any], usual: str | None) -> str:
-    """An option of truth and prediction: the prediction's value alone if the truth has the usual one."""
-    truth, prediction = pair
-    return str(prediction) if truth == usual else f"{truth} and {prediction or 'none'}"
-
-
 def _are_weights(pair: Pair) -> bool:
     """Whether both graphs have weights, or no edge that could have one."""
-    facts = [[layer.facts for layer in layers] for layers in (pair.truth, pair.prediction)]
-    return all(any(each["weighted"] for each in side) or not any(each["edges"] for each in side) for side in facts)
+    return all(is_weighted or not has_edges for has_edges, is_weighted in map(weighting, (pair.truth, pair.prediction)))
 
 
 def _items(graphs: Grid) -> Items:

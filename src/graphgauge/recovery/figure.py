@@ -11,10 +11,10 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figure import CHANCE, COLOURS
 from graphgauge.core.grid import Grid
 from graphgauge.core.types import Ints
-from graphgauge.recovery.compare import Pair, mirrored
-from graphgauge.recovery.counts import CELLS
+from graphgauge.recovery.compare import CELLS, Pair
 from graphgauge.recovery.curves import Curve, ranked
 from graphgauge.recovery.functions import scores_of, swept
+from graphgauge.recovery.graph import mirrored
 
 SIZE = (13.2, 3.6)
 # Larger graphs are unreadable as a small matrix, and denser ones too long for a result file.
@@ -45,9 +45,8 @@ def drawings(pair: Pair) -> dict[str, Grid]:
     kinds = np.repeat(list(cells), [len(each) for each in cells.values()])
     if 0 < len(kinds) <= _CELLS:
         source, target = np.divmod(np.concatenate(list(cells.values())), pair.d)
-        names = pair.names if pair.names is not None else range(pair.d)
         tables["edges"] = Grid.of(kind=kinds, source=source, target=target)
-        tables["nodes"] = Grid.of(node=[str(name) for name in names], n=list(range(pair.d)))
+        tables["nodes"] = Grid.of(node=[str(name) for name in pair.names], n=list(range(pair.d)))
         if pair.prediction[0].scores is None:
             sweep = swept((pair,), scores_of((pair,)))
             tables["thresholds"] = Grid({name: sweep[name] for name in ("threshold", "directed_shd", "skeleton_shd")})

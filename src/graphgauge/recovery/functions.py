@@ -274,14 +274,14 @@ def cpdag(graph: Any, **reading: Any) -> Graph:
         for name in ("orientation", "encoding")
         if isinstance(reading.get(name), str)
     }
-    model = models_of(_one(graph, graph, {"sign": "keep", **reading, **both})[0])[0]
+    (pair,) = _one(graph, graph, {"sign": "keep", **reading, **both})
+    model, names = models_of(pair)[0], pair.names
     flaw = model.flaw if not model.lines.size else "it has undirected edges already"
     if flaw is not None:
         raise InputError(f"has no class as a DAG: {flaw.replace('A_true', 'graph')}", where="graph")
     found = model.members_class
     source, target = np.divmod(found.keys, max(found.d, 1))
     turned = found.kinds == Kind.BACKWARD
-    names = model.names if model.names is not None else tuple(range(found.d))
     return Graph(
         [names[node] for node in np.where(turned, target, source)],
         [names[node] for node in np.where(turned, source, target)],

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice, product
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from graphgauge import _core
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.recovery.compare import Pair, is_among, mirrored, paired
-from graphgauge.recovery.graph import CIRCLE, ENDS, Kind, Names
+from graphgauge.recovery.compare import Pair
+from graphgauge.recovery.graph import CIRCLE, ENDS, Kind, Names, is_among, mirrored, paired
 
 # Pairs of parents that are compared, and nodes whose triples are numbered.
 _MOST_PARENT_PAIRS, _MOST_NODES = 1 << 25, 2_000_000
@@ -139,14 +139,12 @@ class Model:
     def colliders(self) -> Ints:
         """Every a → c ← b with a < b not adjacent, as distinct unsorted numbers (c·d + a)·d + b."""
         d = self.d
-        if d > _MOST_NODES:
-            raise InputError(f"{d:,} nodes are too many to number their triples", where=self.name)
         source, target = np.divmod(self.arrows, max(d, 1))
         order = np.lexsort((source, target))
         parent, child = source[order], target[order]
         later = np.searchsorted(child, child, side="right") - np.arange(len(child)) - 1
-        if later.sum() > _MOST_PARENT_PAIRS:
-            raise InputError(f"{later.sum():,} pairs of parents are too many", where=self.name)
+        if d > _MOST_NODES or later.sum() > _MOST_PARENT_PAIRS:
+            raise InputError(f"{later.sum():,} pairs of parents among {d:,} nodes are too many", where=self.name)
         first = np.repeat(np.arange(len(child)), later)
         second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
         pairs = parent[first] * d + parent[second]
@@ -271,24 +269,21 @@ def _components(model: Model) -> Iterator[tuple[Ints, Mask]]:
 
 
 def _acyclic(lines: Mask) -> Iterator[Mask]:
-    """Every way to direct a connected chordal graph without a cycle or a v-structure, each once.
+    """Every way to direct a chordal graph without a cycle or a v-structure, each once.
 
-    Such a DAG has one source. Directing all edges away from it, and what follows, leaves smaller chordal graphs (He,
-    Jia and Yu 2015).
+    Such a DAG has one source in each component. Directing all edges away from it, and what follows, leaves smaller
+    chordal graphs (He, Jia and Yu 2015).
     """
-    for source in range(len(lines)):
+    if not lines.any():
+        yield lines
+        return
+    label = _connected(np.argwhere(lines).T, len(lines))
+    for source in np.flatnonzero(label == label[lines.any(1)][0]):
         directed, left = _directed_from(lines, source)
-        label = _connected(np.argwhere(left).T, len(lines))
-        parts = [np.flatnonzero(label == part) for part in np.flatnonzero(np.bincount(label) > 1)]
-        inside = [list(islice(_acyclic(left[np.ix_(part, part)]), MOST_MEMBERS)) for part in parts]
-        for choice in product(*inside):
-            dag = directed.copy()
-            for part, inner in zip(parts, choice, strict=True):
-                dag[np.ix_(part, part)] |= inner
-            yield dag
+        yield from (directed | rest for rest in _acyclic(left))
 
 
-def _directed_from(lines: Mask, source: int) -> tuple[Mask, Mask]:
+def _directed_from(lines: Mask, source: np.integer[Any]) -> tuple[Mask, Mask]:
     """The arrows that follow if `source` is the only source, and the edges that stay undirected."""
     directed, left = np.zeros_like(lines), lines.copy()
     directed[source] = lines[source]
