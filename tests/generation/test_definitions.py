@@ -15,10 +15,10 @@ from tests.generation.flat import evaluated
 from graphgauge.generation import Samples, Sides
 from graphgauge.generation.averages import View
 from graphgauge.generation.levels import Draws
-from graphgauge.generation.sections.conditioning import bootstrapped_compositions
-from graphgauge.generation.sections.described import Described
-from graphgauge.generation.sections.encoded import Encoded
-from graphgauge.generation.wasserstein import null_distances
+from graphgauge.generation.metrics.conditioning import bootstrapped_compositions
+from graphgauge.generation.metrics.described import Described
+from graphgauge.generation.metrics.compared import Encoded
+from graphgauge.generation.distances import null_distances
 from graphgauge.stats.intervals import agreement_interval
 
 NAMES = ("6A", "6A+", "6B", "6B+")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import wasserstein_distance
 
-from graphgauge.generation.wasserstein import moments, null_distances, wasserstein
+from graphgauge.generation.distances import moments, null_distances, wasserstein
 
 Floats = NDArray[np.float64]
 
