@@ -233,7 +233,7 @@ def spreads(values: Floats, codes: Ints, conditions: int) -> Floats:
     for code in np.unique(codes):
         own = values[codes == code]
         found[code] = rounded_off(own.std(axis=0), own.mean(axis=0))
-    return np.ldexp(found, exponent)
+    return np.asarray(np.ldexp(found, exponent))
 
 
 def rounded_off(spread: Floats, means: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,15 +112,8 @@ def evaluate(
     level = confidence_level(confidence)
     one_of("empty", str(empty), EMPTY)
     rules = Rules(seed, draws, str(empty), protocol or DEFAULT_CONVENTION)
-    about = {
-        "generated": generated,
-        "train": train,
-        "classifier": classifier,
-        "labels": labels,
-        "channels": channels,
-        "threshold": threshold,
-        "validate": validate,
-    }
+    about = {"generated": generated, "train": train, "classifier": classifier, "labels": labels}
+    about |= {"channels": channels, "threshold": threshold, "validate": validate}
     if isinstance(real, Sides):
         given = [name for name, value in (about | {"ordered": ordered or None}).items() if value is not None]
         if given:
@@ -220,7 +213,7 @@ _WORDS = {
 }
 
 
-class AtHand:
+class AtHand(Mapping[str, View[Grouped]]):
     """The samples that metrics can be computed on, by need, each in the own average of the metric."""
 
     def __init__(self, sides: Sides, rules: Rules) -> None:
@@ -239,6 +232,12 @@ class AtHand:
 
     def __contains__(self, need: object) -> bool:
         return need in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
     @property
     def made(self) -> dict[str, Grouped]:

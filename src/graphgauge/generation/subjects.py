@@ -66,6 +66,7 @@ class Case:
     train: Samples | None = None
     classifier: Any = None
     classifier_data: Samples | None = None
+    notes: tuple[str, ...] = ()
 
 
 # What each method fills.
@@ -270,6 +271,7 @@ class _Collection:
                 leaks=self._leaks() if "encode" in offered else None,
                 options=self._options,
                 missing=missing,
+                notes=self._case.notes,
             )
         except InputError as error:
             raise self._blamed(error) from error.__cause__

@@ -210,8 +210,8 @@ class Attempts(Grouped):
     @cached_property
     def near_copy_novelty(self) -> float:
         """The share of near copies of training samples that are not in the training set."""
-        known = self.train is not None and len(self.train)
-        copies = near_copies(self.train, self.draws.generator(14)) if known else None
+        some = self.train is not None and len(self.train)
+        copies = near_copies(self.train, self.draws.generator(14)) if some else None
         if copies is None:
             return np.nan
         own, known = codes(copies, self.train).ids

@@ -106,8 +106,8 @@ class Described(Compared):
 
         0 if all are equal.
         """
-        parts = self._pooled, (self.real.rows, self.real.codes)
-        pooled, own = (self.columns.spreads(spreads(*part, self.groups)) for part in parts)
+        parts = (self._pooled, (self.real.rows, self.real.codes))
+        pooled, own = (self.columns.spreads(spreads(rows, codes, self.groups)) for rows, codes in parts)
         return self._compared(np.where(self.constant, pooled, own))
 
     @cached_property

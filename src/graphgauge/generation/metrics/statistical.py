@@ -123,9 +123,18 @@ def overall_mean_distance_raw(sample: View[Described]) -> Estimate:
 @_distance("wasserstein_{statistic}", chance=_null_of(scaled=False))
 def wasserstein_of(sample: View[Described], *, statistic: str = "num_holds") -> Estimate:
     """Wasserstein-1 distance of one statistic between generated and real samples, in the unit of the statistic."""
+    return _of_statistic(sample, sample.data.raw, statistic)
+
+
+@_distance("scaled_wasserstein_{statistic}", chance=_null_of(scaled=True), conventions=_SCALED)
+def scaled_wasserstein_of(sample: View[Described], *, statistic: str = "num_holds") -> Estimate:
+    """Wasserstein-1 distance of one statistic divided by the real standard deviation within the condition."""
+    return _of_statistic(sample, sample.data.scaled, statistic)
+
+
+def _of_statistic(sample: View[Described], distances: Floats, statistic: str) -> Estimate:
     names = sample.data.names
-    values = sample.data.raw[:, names.index(one_of("statistic", statistic, names))]
-    return sample.estimate(values, sample.data.n, _FEW)
+    return sample.estimate(distances[:, names.index(one_of("statistic", statistic, names))], sample.data.n, _FEW)
 
 
 _count = partial(
