@@ -96,13 +96,11 @@ class View(Generic[Data]):
         if self.average is None:
             return Estimate(values, n, reason=reason, facts={"n": n, **facts})
         known, sizes = values[defined], n[defined]
-        if self.average == "total":
-            value, weights = known.sum() if len(known) else np.nan, np.ones(len(known))
-        else:
-            weights = np.ones(len(known)) if self.average == "macro" else sizes.astype(float)
-            weights = weights / weights.sum() if weights.sum() else weights
-            # Not by BLAS, whose last digits depend on where arrays happen to be in memory.
-            value = float((weights * known).sum()) if len(known) else np.nan
+        weights = sizes.astype(float) if self.average in ("micro", "whole") else np.ones(len(known))
+        if self.average != "total" and weights.sum():
+            weights = weights / weights.sum()
+        # Not by BLAS, whose last digits depend on where arrays happen to be in memory.
+        value = float((weights * known).sum()) if len(known) else np.nan
         if error is not None and df is not None:
             facts["error"], facts["df"] = _combined(weights, error[defined], df[defined])
         units = len(known) * sizes.min(initial=np.iinfo(np.int64).max) if len(known) else 0

@@ -32,11 +32,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def read_sides(path: Path) -> Sides:
-    """All sides, as `Sides.save` or --save-samples writes them."""
-    return Sides.load(path)
-
-
 def evaluate_files(
     real: Path | None = None,
     generated: Path | None = None,
@@ -73,8 +68,6 @@ def evaluate_files(
     Evaluation
         As from `evaluate`.
     """
-    if adjacency is not None:
-        one_of("adjacency", adjacency, ("plain", "padded"))
     paths = {"real": real, "generated": generated, "train": train}
     columns = {name: _columns(path, node_labels, edge_labels) for name, path in paths.items() if path is not None}
     for place, path in (column or {}).items():
