@@ -68,6 +68,8 @@ def evaluate_files(
     Evaluation
         As from `evaluate`.
     """
+    if adjacency is not None:
+        one_of("adjacency", adjacency, ("plain", "padded"))
     paths = {"real": real, "generated": generated, "train": train}
     columns = {name: _columns(path, node_labels, edge_labels) for name, path in paths.items() if path is not None}
     for place, path in (column or {}).items():
