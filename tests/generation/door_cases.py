@@ -65,6 +65,9 @@ SIDES = Sides.from_samples(
     Samples(RNG.random((24, 8)) < 0.4, conditions=CODES), generated=Samples(RNG.random((24, 8)) < 0.4, conditions=CODES)
 )
 
+# What the doors pass their other options on to.
+SIGNATURES = dict.fromkeys(("", "model"), ("graphgauge.generation:evaluate",))
+
 CASES = [
     Case("generation", "", BITS, FEW, WRITTEN),
     Case(

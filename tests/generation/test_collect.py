@@ -150,9 +150,9 @@ def test_an_error_that_is_a_paragraph_already_stays_as_it_is():
 @pytest.mark.parametrize(
     ("method", "answer", "message"),
     [
-        ("generate", np.array(3), "Mine.generate: generate returned ndarray samples of 6A, but 5 were requested"),
+        ("generate", np.array(3), "Mine.generate: raised TypeError: len.* of unsized object"),
         ("generate", ["a"] * 5, "Mine.generate: expected numbers, found values of type"),
-        ("reconstruct", 0.5, "Mine.reconstruct: gave float answers to 20 samples"),
+        ("reconstruct", 0.5, "Mine.reconstruct: raised TypeError: object of type .float. has no len"),
         ("reconstruct", np.zeros((20, 2)), r"Mine.reconstruct: shape \(20, 2\), real samples have"),
         ("encode", None, "Mine.encode: returned nothing"),
         ("encode", np.zeros((3, 2)), "Mine.encode: gave 3 answers to 20 samples"),

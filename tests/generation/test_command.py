@@ -130,6 +130,21 @@ def test_graphs_from_json_graph6_and_matrices() -> None:
     assert "bad.g6" in refused(3, generated="bad.g6")
 
 
+def test_types_of_nodes_make_edge_types_graphs() -> None:
+    """As DiGress has them: types of nodes (n, N), and of edges (n, N, N)."""
+    rng = np.random.default_rng(0)
+    upper, types = np.triu(rng.integers(0, 3, (20, 5, 5)), 1), rng.integers(0, 4, (20, 5))
+    edges = upper + upper.transpose(0, 2, 1)
+    np.save("types.npy", types)
+    np.save("edges.npy", edges)
+    np.savez("both.npz", items=edges, node_types=types)
+    graphs = generation.Graphs.from_adjacency(edges, node_types=types)
+    expected = values(generation.evaluate(graphs, graphs, draws=9, metrics="unique_problems"))
+    column = {"generated.node_types": "types.npy"}
+    given = {"real": "both.npz", "generated": "edges.npy", "column": column, "draws": 9, "metrics": "unique_problems"}
+    assert values(evaluate_files("generation", **given)) == expected
+
+
 def test_graphs_that_claim_to_be_enormous() -> None:
     for nodes in (10**9, 10**12, 10**30):
         Path("graphs.json").write_text(json.dumps([{"nodes": nodes, "edges": [[0, 1]]}] * 12))

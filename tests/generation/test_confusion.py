@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from graphgauge.generation.sections.conditioning import bootstrapped_compositions, compositions, condition_number
+from graphgauge.generation.metrics.conditioning import bootstrapped_compositions, compositions, condition_number
 
 Floats = NDArray[np.float64]
 

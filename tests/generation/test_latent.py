@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.linear_model import LinearRegression
 
-from graphgauge.generation.sections.latent_space import held_out_order, spearman
+from graphgauge.generation.metrics.latent_space import held_out_order, spearman
 
 
 def generator(seed: int = 0) -> np.random.Generator:

@@ -12,7 +12,35 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.types import Mask
 from graphgauge.generation.distances import packed
 from graphgauge.generation.identity import codes
-from graphgauge.generation.molecules import Molecules, internal_diversity, molecule_levels, scaffold_similarity, snn
+from graphgauge.generation.levels import Draws
+from graphgauge.generation.metrics.statistical import Chemistry
+from graphgauge.generation.molecules import Molecules, internal_diversity, scaffold_similarity, snn
+
+
+def of_bits(rows: Any) -> Mask:
+    return np.array(rows, bool).reshape(-1, 4)
+
+
+def test_similarities_by_hand() -> None:
+    bits = of_bits([[1, 1, 0, 0], [1, 0, 1, 0]])
+    assert internal_diversity(bits) == pytest.approx(1 - (2 + 2 / 3) / 4)
+    assert snn(bits, bits[:1]) == pytest.approx(1)
+    assert snn(bits[:1], bits) == pytest.approx((1 + 1 / 3) / 2)
+    assert internal_diversity(of_bits([[0] * 4] * 2)) == 0  # without a bit they are alike
+    assert np.isnan([internal_diversity(of_bits([])), snn(bits, of_bits([])), snn(of_bits([]), bits)]).all()
+
+
+def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    bits = np.random.default_rng(0).random((50, 64)) < 0.2
+    expected = internal_diversity(bits), snn(bits[:20], bits)
+    monkeypatch.setattr("graphgauge.generation.molecules._ROWS", 7)
+    assert (internal_diversity(bits), snn(bits[:20], bits)) == pytest.approx(expected, rel=1e-13)
+
+
+def test_scaffolds_by_hand() -> None:
+    found = scaffold_similarity(("a", "a", "b", ""), ("a", "c"))
+    assert found == pytest.approx(2 / (np.sqrt(5) * np.sqrt(2)))
+    assert np.isnan(scaffold_similarity(("",), ("a",)))
 
 
 @dataclass(frozen=True)
@@ -20,52 +48,26 @@ class Described:
     """What the metrics read of molecules."""
 
     fingerprints: Mask
-    scaffolds: tuple[str, ...] = ()
+    scaffolds: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.fingerprints)
 
 
-def of_bits(rows: Any) -> Any:
-    return Described(np.array(rows, bool).reshape(-1, 4))
-
-
-def test_similarities_by_hand() -> None:
-    bits = [[1, 1, 0, 0], [1, 0, 1, 0]]
-    assert internal_diversity(of_bits(bits)) == pytest.approx(1 - (2 + 2 / 3) / 4)
-    assert snn(of_bits(bits), of_bits(bits[:1])) == pytest.approx(1)
-    assert snn(of_bits(bits[:1]), of_bits(bits)) == pytest.approx((1 + 1 / 3) / 2)
-    assert internal_diversity(of_bits([[0] * 4] * 2)) == 0  # without a bit they are alike
-    assert np.isnan(
-        [internal_diversity(of_bits([])), snn(of_bits(bits), of_bits([])), snn(of_bits([]), of_bits(bits))]
-    ).all()
-
-
-def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    bits = np.random.default_rng(0).random((50, 64)) < 0.2
-    expected = internal_diversity(Described(bits)), snn(Described(bits[:20]), Described(bits))  # type: ignore[arg-type]
-    monkeypatch.setattr("graphgauge.generation.molecules._ROWS", 7)
-    found = internal_diversity(Described(bits)), snn(Described(bits[:20]), Described(bits))  # type: ignore[arg-type]
-    assert found == pytest.approx(expected, rel=1e-13)
-
-
-def test_scaffolds_by_hand() -> None:
-    def side(*names: str) -> Any:
-        return Described(np.zeros((len(names), 4), bool), names)
-
-    assert scaffold_similarity(side("a", "a", "b", ""), side("a", "c")) == pytest.approx(2 / (np.sqrt(5) * np.sqrt(2)))
-    assert np.isnan(scaffold_similarity(side(""), side("a")))
+def levels_of(real: Described, count: int) -> dict[str, Any]:
+    """Draws of the level of real molecules, for so many generated ones."""
+    chemistry = Chemistry.__new__(Chemistry)
+    vars(chemistry).update(real=real, generated=range(count), _draws=Draws())
+    return {key: chemistry.level(key) for key in ("snn", "scaffold_similarity", "internal_diversity")}
 
 
 def test_levels_are_of_disjoint_real_molecules() -> None:
     rng = np.random.default_rng(1)
-    real: Any = Described(rng.random((60, 64)) < 0.2, tuple(rng.choice(["", "a", "b"], 60)))
-    drawn = molecule_levels(real, 200, rng)
-    assert {name: len(values) for name, values in drawn.items()} == dict.fromkeys(
-        ("snn", "scaffold_similarity", "internal_diversity"), 39
-    )
+    bits, names = rng.random((60, 64)) < 0.2, tuple(rng.choice(["", "a", "b"], 60))
+    drawn = levels_of(Described(bits, names), 200)
+    assert [len(values) for values in drawn.values()] == [39] * 3
     assert (drawn["snn"] < 1).all()
-    assert molecule_levels(Described(real.fingerprints[:3], real.scaffolds[:3]), 9, rng) == {}  # type: ignore[arg-type]
+    assert set(levels_of(Described(bits[:3], names[:3]), 9).values()) == {None}
 
 
 def test_identity_is_the_canonical_text_and_nothing_equals_what_cannot_be_read() -> None:

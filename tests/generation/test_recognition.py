@@ -12,7 +12,7 @@ from tests.generation.flat import evaluated
 ASKED: dict[str, Any] = {"metrics": ["recognition_auc", "recognition_p_value"], "draws": 99}
 
 
-def test_a_cell_that_differs_is_named() -> None:
+def test_a_cell_that_differs_is_recognised() -> None:
     rng = np.random.default_rng(0)
     real, made = rng.random((120, 2, 6)) < 0.3, rng.random((100, 2, 6)) < 0.3
     made[:, 1, 2] = rng.random(100) < 0.95
@@ -22,18 +22,14 @@ def test_a_cell_that_differs_is_named() -> None:
     assert result.interval.low > 0.5
     assert result.compatible == ()
     assert found["recognition_p_value"].value <= 0.05
-    assert found.by("recognised_by")["recognised_by"][0] == "cell end,2"
 
 
-def test_a_motif_that_differs_is_named() -> None:
+def test_a_motif_that_differs_is_recognised() -> None:
     """Both kinds have twelve nodes of degree 4; only rings of neighbours have triangles."""
     real = [nx.random_regular_graph(4, 12, seed=seed) for seed in range(30)]
     made = [nx.watts_strogatz_graph(12, 4, 0) for _ in range(30)]
     found = evaluated(real=real, generated=made, **ASKED)
     assert found["recognition_auc"].value > 0.95
-    first = found.by("recognised_by")["recognised_by"][:8].tolist()
-    assert "mean clustering" in first
-    assert not {"nodes", "edges", "mean degree"} & set(first)
 
 
 def test_a_difference_of_spread_is_recognised() -> None:

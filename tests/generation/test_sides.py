@@ -289,18 +289,6 @@ def test_graphs_without_nodes_are_not_valid() -> None:
     assert any("10 of 40 real graphs have no nodes and are left out" in each.message for each in found.findings)
 
 
-def test_labels_that_occur_on_no_other_side_are_noted() -> None:
-    def labelled(*atoms: str) -> Graphs:
-        return Graphs.from_objects([{"nodes": 2, "edges": [[0, 1]], "node_labels": list(each)} for each in atoms])
-
-    (note,) = Sides.from_samples(labelled("CO", "CC"), labelled("68", "66")).notes
-    assert note == "no label of generated nodes occurs among the real and training graphs"
-    assert not Sides.from_samples(labelled("CO", "CC"), labelled("C8", "66")).notes
-
-
-# ---- training
-
-
 def held_out_of(kind: str, rng: np.random.Generator) -> tuple[Any, Any, np.ndarray]:
     """Real samples, of which every third is in the training set, likewise; and which are not."""
     keep = np.arange(30) % 3 > 0

@@ -45,7 +45,7 @@ seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 def few_trees() -> Iterator[None]:
     """No law depends on how well generated samples are recognised."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("graphgauge.generation.sections.recognition._TREES", 5)
+        patch.setattr("graphgauge.generation.metrics.recognition._TREES", 5)
         yield
 
 

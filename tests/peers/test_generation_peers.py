@@ -17,12 +17,11 @@ import pytest
 from tests.peers.agreement import assert_current, cases, peer, versions
 
 from graphgauge.core.errors import InputError
-from graphgauge.generation.distances import hamming_pairs, jaccard_pairs, silhouettes
+from graphgauge.generation.distances import hamming_pairs, jaccard_pairs, silhouettes, wasserstein
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.identity import codes as identity_codes
-from graphgauge.generation.sections.latent_space import spearman
+from graphgauge.generation.metrics.latent_space import spearman
 from graphgauge.generation.two_sample import energy_test, prdc
-from graphgauge.generation.wasserstein import wasserstein
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 

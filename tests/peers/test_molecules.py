@@ -88,9 +88,9 @@ def test_metrics_against_rdkits_similarities() -> None:
     nearest = [max(DataStructs.BulkTanimotoSimilarity(one, bits[0])) for one in bits[1]]
     alike = [DataStructs.BulkTanimotoSimilarity(one, bits[1]) for one in bits[1]]
     real, generated = (Molecules.from_smiles(side) for side in texts)
-    assert snn(real, generated) == pytest.approx(np.mean(nearest), abs=1e-12)
-    assert internal_diversity(generated) == pytest.approx(1 - np.mean(alike), abs=1e-12)
-    assert scaffold_similarity(real, generated) == pytest.approx(1.0)  # benzene's alone
+    assert snn(real.fingerprints, generated.fingerprints) == pytest.approx(np.mean(nearest), abs=1e-12)
+    assert internal_diversity(generated.fingerprints) == pytest.approx(1 - np.mean(alike), abs=1e-12)
+    assert scaffold_similarity(real.scaffolds, generated.scaffolds) == pytest.approx(1.0)  # benzene's alone
 
 
 def test_molecules_are_evaluated() -> None:

@@ -9,13 +9,11 @@ from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from graphgauge import _core
 from graphgauge.core.grid import Grid
-from graphgauge.core.metric import Bounds, Estimate, Exempt, Metric, NoChance, NoInterval, whole
-from graphgauge.core.registry import Chosen, metric
+from graphgauge.core.metric import Estimate, whole
+from graphgauge.core.registry import Chosen
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.stats.errors import is_rounding, standard_error
-from graphgauge.stats.intervals import of_mean, of_share, t_interval, tail
 
 FAMILY = "generation"
 # Samples of a condition that are needed to compare them with each other, and with those of the other side.
@@ -25,7 +23,6 @@ NO_ORDER = "conditions have no order"
 # Each condition has the same weight (macro), or each sample does (micro); values are summed (total), or all samples are
 # pooled (whole). None leaves one value per condition.
 Average = Literal["macro", "micro", "total", "whole"]
-OTHER: dict[str, Average] = {"macro": "micro", "micro": "macro"}
 Value = TypeVar("Value")
 
 # ---- samples by condition
@@ -67,16 +64,15 @@ Data = TypeVar("Data", bound=Grouped, covariant=True)
 
 @dataclass(frozen=True)
 class View(Generic[Data]):
-    """Samples as a metric sees them: in its own average over conditions, in the other one, or one value for each."""
+    """Samples as a metric sees them: in its average over conditions, or with one value for each."""
 
     data: Data
-    kind: Literal["own", "condition", "other"] = "own"
+    by_condition: bool = False
     average: Average | None = None
 
     def seen(self, average: Average) -> View[Data]:
         """As a metric with this average sees it."""
-        chosen = {"own": average, "condition": None, "other": OTHER.get(average, average)}[self.kind]
-        return replace(self, average=chosen)
+        return replace(self, average=None if self.by_condition else average)
 
     def nothing(self, reason: str) -> Estimate:
         """No condition has a value."""
@@ -100,13 +96,11 @@ class View(Generic[Data]):
         if self.average is None:
             return Estimate(values, n, reason=reason, facts={"n": n, **facts})
         known, sizes = values[defined], n[defined]
-        if self.average == "total":
-            value, weights = known.sum() if len(known) else np.nan, np.ones(len(known))
-        else:
-            weights = np.ones(len(known)) if self.average == "macro" else sizes.astype(float)
-            weights = weights / weights.sum() if weights.sum() else weights
-            # Not by BLAS, whose last digits depend on where arrays happen to be in memory.
-            value = float((weights * known).sum()) if len(known) else np.nan
+        weights = sizes.astype(float) if self.average in ("micro", "whole") else np.ones(len(known))
+        if self.average != "total" and weights.sum():
+            weights = weights / weights.sum()
+        # Not by BLAS, whose last digits depend on where arrays happen to be in memory.
+        value = float((weights * known).sum()) if len(known) else np.nan
         if error is not None and df is not None:
             facts["error"], facts["df"] = _combined(weights, error[defined], df[defined])
         units = len(known) * sizes.min(initial=np.iinfo(np.int64).max) if len(known) else 0
@@ -236,138 +230,3 @@ def _row_bytes(column: AnyArray) -> AnyArray:
         return np.packbits(rows, axis=1)
     big = np.ascontiguousarray(rows.astype(rows.dtype.newbyteorder(">")))
     return big.view(np.uint8).reshape(len(rows), rows.shape[1] * rows.itemsize)
-
-
-# ---- declarations
-
-_LAWS: dict[str, bool | Exempt] = {
-    "permutation": True,
-    "merge": Exempt("needs all samples at once"),
-    "monotone": Exempt("samples are judged together: no change of a single sample is certain to improve the value"),
-    "symmetry": Exempt("real and generated samples are not interchangeable"),
-}
-_NEUTRAL = _LAWS | {"monotone": Exempt("a count is neither good nor bad")}
-# What counts declare, and p-values.
-COUNT: dict[str, Any] = {
-    "direction": "none",
-    "bounds": (0, np.inf),
-    "chance": NoChance("a count is neither good nor bad"),
-    "interval": NoInterval("a count of these samples"),
-}
-P_VALUE: dict[str, Any] = {
-    "direction": "none",
-    "bounds": (0, 1),
-    "chance": NoChance("p-values are uniform if nothing differs"),
-    "interval": NoInterval("a p-value is not an estimate"),
-}
-
-
-def with_options(levels: Callable[..., Any]) -> Callable[..., Any]:
-    """Levels of a sample and options as levels of the sample for each choice of options, with the same words."""
-
-    @wraps(levels)
-    def chosen(*options: Any, **more: Any) -> Callable[..., Any]:
-        @wraps(levels)
-        def of(sample: Any, **params: Any) -> Any:
-            return levels(sample, *options, **more, **params)
-
-        return of
-
-    return chosen
-
-
-def declared(
-    key: str,
-    *,
-    average: Average,
-    direction: str = "higher",
-    bounds: tuple[float, float] = (0, 1),
-    unit: str = "sample",
-    laws: Mapping[str, bool | Exempt] | None = None,
-    conventions: Mapping[str, str] | None = None,
-    **properties: Any,
-) -> Callable[[Callable[..., Estimate]], Metric]:
-    """Declare a metric with its average over conditions: function, levels and interval see the sample in it.
-
-    By default it is a share of samples, and higher is better; `laws` and `conventions` are those of its own.
-    """
-
-    def seen(call: Any) -> Any:
-        if isinstance(call, NoChance | NoInterval):
-            return call
-
-        @wraps(call)
-        def inner(sample: Any, *args: Any, **params: Any) -> Any:
-            return call(sample.seen(average), *args, **params)
-
-        return inner
-
-    properties |= {name: seen(properties[name]) for name in ("chance", "interval")}
-    properties["laws"] = (_NEUTRAL if direction == "none" else _LAWS) | dict(laws or {})
-    properties["conventions"] = {"average": average, **(conventions or {})}
-    entry = metric(key, family=FAMILY, direction=direction, bounds=bounds, unit=unit, **properties)
-    return lambda function: entry(seen(function))
-
-
-# ---- intervals
-
-
-def over_samples(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds:
-    """Student's t over samples, with Satterthwaite's degrees of freedom for a mean over conditions."""
-    return _student(estimate, confidence, "satterthwaite-t" if sample.average == "macro" else "t")
-
-
-def over_pairs(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds:
-    """Student's t over samples, from each sample's mean distance to all others (the jackknife of a U-statistic)."""
-    return _student(estimate, confidence, "jackknife-t")
-
-
-def of_shares(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds:
-    """Wilson's interval over samples; for a mean over conditions Student's t."""
-    if "successes" in estimate.facts:
-        return of_share(estimate.facts["successes"], estimate.n, confidence, over="samples")
-    return over_samples(sample, estimate, confidence)
-
-
-def of_discrepancy(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds:
-    """Student's t with the standard error of an MMD² in large samples; of a biased one, of its expectation."""
-    bounds = _student(estimate, confidence, "asymptotic-t")
-    return replace(bounds, low=np.maximum(bounds.low, estimate.facts.get("least", -np.inf)))
-
-
-def of_recognition(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds:
-    """Student's t with DeLong's standard error of an area under the ROC curve."""
-    return _student(estimate, confidence, "delong-t")
-
-
-def of_draws(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds:
-    """Percentiles of a bootstrap of the classifier's confusions and of its answers to generated samples."""
-    outside = tail(confidence)
-    with np.errstate(invalid="ignore"):
-        low, high = np.quantile(estimate.facts["draws"], [outside, 1 - outside], axis=0)
-    same = is_rounding(high - low, 1.0)
-    return Bounds(np.where(same, np.nan, low), np.where(same, np.nan, high), "percentile bootstrap", "samples")
-
-
-def of_correlation(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds | NoInterval:
-    """Fisher's z over samples, with Fieller's variance for ranks; no interval if the order is perfect."""
-    perfect = is_rounding(1 - np.abs(estimate.value), 1.0)
-    if perfect.all():
-        return NoInterval("the order is perfect, so the samples show no spread")
-    n = np.asarray(estimate.n, dtype=float)
-    inside = np.clip(estimate.value, -1 + 1e-15, 1 - 1e-15)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        margin = _core.normal_quantile(tail(confidence)) * np.sqrt(1.06 / np.where(n > 3, n - 3, np.nan))
-        margin = np.where(perfect, np.nan, margin)
-    low, high = np.tanh(np.arctanh(inside) - margin), np.tanh(np.arctanh(inside) + margin)
-    return Bounds(low, high, "fisher-z", "samples", "at least four")
-
-
-def _student(estimate: Estimate, confidence: float, method: str) -> Bounds:
-    facts = estimate.facts
-    error, df = (np.asarray(facts[name], dtype=float) for name in ("error", "df"))
-    possible = facts.get("range")
-    if possible is None:
-        return Bounds(*t_interval(estimate.value, error, df, confidence), method, "samples")
-    bounds = of_mean(estimate.value, error, df, confidence, over="samples", possible=possible, units=facts["n"])
-    return replace(bounds, method=method)

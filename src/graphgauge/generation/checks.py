@@ -5,33 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from graphgauge.core.arrays import as_numeric
-from graphgauge.core.errors import InputError
 from graphgauge.core.finding import check
 from graphgauge.core.result import Reference, Result
-from graphgauge.core.types import Ints
-from graphgauge.generation.averages import FAMILY, FEWEST_VALID, View, of_shares
-from graphgauge.generation.identity import unique_at
+from graphgauge.generation.averages import FAMILY
+from graphgauge.generation.metrics.attempts import Attempts
 from graphgauge.generation.sample import Sides
-from graphgauge.generation.sections.attempts import Attempts
-from graphgauge.generation.sections.conditioning import Answers, real_accuracy
-from graphgauge.generation.sections.diversity import unique_level
-from graphgauge.generation.sections.latent_space import LEAK
 
 Evidence = Mapping[str, Any]
 Results = Mapping[str, Result]
-# Shares of the level of real samples: new samples, distinct samples, and the distance between distinct ones.
+# Shares of the level of real samples: new samples, and distinct samples.
 _MOSTLY_NEW = 0.8
 _MOSTLY_DISTINCT = 0.85
-_HALF_AS_FAR = 0.5
 # Half-widths of the band of a perfect generator from which a share of near copies is clear.
 _CLEARLY = 1.5
 # The least share of graphs that are nearer to training graphs than those with the same degrees are.
 _CLOSE = 0.25
-# A smaller difference does not show in a rate printed with two digits.
-_HIDDEN = 0.01
 
 
 def _level(result: Result | None, name: str) -> Reference | None:
@@ -127,117 +115,18 @@ def learned_real_samples(sides: Sides) -> Evidence | None:
     "repeats itself, and intervals and tests that treat repeats as independent samples are overconfident",
     remedy="Report overall_uniqueness_ratio with them, and test on distinct samples.",
 )
-def repeated_samples(diversity: Attempts) -> Evidence | None:
+def repeated_samples(results: Results) -> Evidence | None:
     """Samples repeat each other, and tests treat repeats as independent samples."""
-    if diversity.real_ids is None or not diversity.same_rules:
+    ratio, real = results.get("overall_uniqueness_ratio"), _level(results.get("overall_uniqueness_ratio"), "perfect")
+    if ratio is None or real is None or real.low is None:
         return None
-    sizes, shares = [], []
-    for mine, real in zip(diversity.rows, diversity.real_rows, strict=True):
-        # More samples have a smaller distinct share, so both sides have the same size.
-        size = min(len(mine), len(real))
-        if size >= FEWEST_VALID:
-            sizes.append(size)
-            shares.append((unique_at(diversity.ids[mine], size), unique_at(diversity.real_ids[real], size)))
-    if not sizes:
+    unique = ratio.value if real.own is None else real.own
+    if unique >= min(real.low, _MOSTLY_DISTINCT * real.value):
         return None
-    unique, of_real = (float(share) for share in np.average(shares, axis=0, weights=sizes))
-    perfect = unique_level(View(diversity, average="macro"), None)
-    if perfect is not None:
-        own = unique if perfect.own is None else perfect.own
-        if perfect.low is not None and own >= perfect.low:  # as many as real samples may have by chance
-            return None
-    return {"unique": unique, "real": of_real} if unique < _MOSTLY_DISTINCT * of_real else None
+    return {"unique": unique, "real": real.value}
 
 
-@check(
-    "collapsed-samples",
-    family=FAMILY,
-    message="two distinct samples of a condition differ in {own:.2%} of their bits, two real ones in {real:.2%}: the "
-    "generator makes variants of few samples",
-    remedy="Report mean_jaccard or prdc_recall next to validity; uniqueness does not show it.",
-)
-def collapsed_samples(diversity: Attempts) -> Evidence | None:
-    """Samples are distinct, but much closer to each other than real ones."""
-    if diversity.real_ids is None or not isinstance(diversity.valid.rows, np.ndarray):
-        return None
-    own = [
-        _apart(diversity.ids[rows], pairs)
-        for rows, pairs in zip(diversity.rows, diversity.pairs("hamming"), strict=True)
-    ]
-    reals = zip(diversity.real_rows, diversity.real_pairs("hamming"), strict=True)
-    real = [_apart(diversity.real_ids[rows], pairs) for rows, pairs in reals]
-    both = [pair for pair in zip(own, real, strict=True) if not np.isnan(pair).any()]
-    if not both:
-        return None
-    own_mean, real_mean = (float(mean) / diversity.width for mean in np.mean(both, axis=0))
-    return {"own": own_mean, "real": real_mean} if own_mean < _HALF_AS_FAR * real_mean else None
-
-
-def _apart(ids: Ints, pairs: Any) -> float:
-    """The mean distance between two different samples."""
-    counts, n = np.unique(ids, return_counts=True)[1], len(ids)
-    different = 1 - float((counts * (counts - 1)).sum()) / max(n * (n - 1), 1)
-    return float(pairs.mean / different) if pairs is not None and different > 0 else np.nan
-
-
-@check(
-    "hidden-retries",
-    family=FAMILY,
-    severity="error",
-    message="{rate:.1%} of the {given} samples given are valid, and the generator was asked {drawn} times: {true:.1%} "
-    "of its attempts are",
-    remedy="Evaluate every attempt, valid or not, or report the rate over all of them.",
-)
-def hidden_retries(attempts: Attempts, drawn: Any) -> Evidence | None:
-    """Invalid attempts were dropped or retried, and the validity rate does not count them."""
-    numbers = as_numeric(drawn, "drawn")
-    given, valid = len(attempts.codes), len(attempts.valid)
-    if not given:
-        return None
-    asked = float(numbers.sum())
-    if not given <= asked < np.inf:
-        raise InputError(f"{asked:g} attempts cannot have given {given} samples", where="drawn")
-    rate, true = valid / given, valid / asked
-    return {"rate": rate, "given": given, "drawn": int(asked), "true": true} if rate - true >= _HIDDEN else None
-
-
-# ---- distances, latent vectors, classifier
-
-
-@check(
-    "distance-within-noise",
-    family=FAMILY,
-    severity="note",
-    message="overall_mean_distance is {value:.3f}, and two draws of real samples are that far apart by chance "
-    "({mean:.3f} on average, more than {noise:.3f} once in 20 times): a distance this small cannot rank generators",
-    remedy="Take more samples, real and generated, before you rank generators by distance.",
-)
-def distance_within_noise(results: Results) -> Evidence | None:
-    """The distance from real samples is no larger than between two draws of real samples."""
-    distance = results.get("overall_mean_distance")
-    if distance is None or distance.goal is None or not distance.value <= distance.goal:
-        return None
-    perfect = _level(distance, "perfect")
-    return {"value": distance.value, "noise": distance.goal, "mean": np.nan if perfect is None else perfect.value}
-
-
-@check(
-    "condition-in-latents",
-    family=FAMILY,
-    message="the encoder is given the condition, and {key} is {value:.2f} (chance {chance:.2f}): latent vectors may "
-    "be separated because they copy it",
-    remedy="Encode without the condition, or with another one, before you draw conclusions about the latent space.",
-)
-def condition_in_latents(results: Results) -> Evidence | None:
-    """Latent vectors separate the conditions, but the encoder was given them."""
-    for key in ("silhouette_score", "ordinal_spearman"):
-        result = results.get(key)
-        if result is None or LEAK not in result.warnings or result.interval is None or not result.references:
-            continue
-        chance = result.references[-1].value
-        if result.interval.low > chance:
-            return {"key": key, "value": result.value, "chance": chance}
-    return None
+# ---- the classifier
 
 
 @check(
@@ -257,29 +146,6 @@ def blind_classifier(results: Results) -> Evidence | None:
 def _is_blind(accuracy: Result) -> bool:
     chance = _level(accuracy, "chance")
     return accuracy.interval is not None and chance is not None and accuracy.interval.low <= chance.value
-
-
-@check(
-    "claim-above-classifier",
-    family=FAMILY,
-    message="the classifier assigns {claim:.0%} [{low:.0%}, {high:.0%}] of generated samples to the requested "
-    "condition, and gets {accuracy:.0%} [{real_low:.0%}, {real_high:.0%}] of real held-out ones right: no "
-    "generator can score higher if the classifier errs equally on both",
-    remedy="Use a classifier that was not trained on the generator's training data, and report its accuracy.",
-)
-def claim_above_classifier(results: Results, answers: Answers) -> Evidence | None:
-    """Conditioning scores above what its classifier reaches on real samples."""
-    claim, accuracy = results.get("overall_exact_accuracy"), results.get("classifier_exact_accuracy")
-    if claim is None or claim.interval is None or accuracy is None or _is_blind(accuracy):
-        return None
-    # Both weight conditions equally, because real samples rarely have equally many of each.
-    real = real_accuracy(View(answers, average="macro"), 0)
-    ends = of_shares(View(answers, average="macro"), real, claim.interval.level)
-    low, high = float(ends.low[0]), float(ends.high[0])
-    if np.isnan(high) or claim.interval.low <= high:
-        return None
-    own = dict(zip(("low", "high"), claim.interval, strict=True))
-    return {"claim": claim.value, **own, "accuracy": float(real.value[0]), "real_low": low, "real_high": high}
 
 
 # ---- how samples were read

@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.options import confidence_level, metric_names, whole_number
+from graphgauge.core.options import confidence_level, metric_names
 from graphgauge.core.registry import find
 from graphgauge.core.result import Interval
 from graphgauge.core.types import Floats, Ints, Mask
-from graphgauge.generation.averages import FAMILY, FEWEST_COMPARED, flat
+from graphgauge.generation.averages import FAMILY, FEWEST_COMPARED
 from graphgauge.generation.distances import squared_distances
 from graphgauge.generation.evaluate import evaluate
-from graphgauge.generation.graph_features import CONVENTIONS, DEFAULT_CONVENTION, STATISTICS, padded
-from graphgauge.generation.graphs import Graphs, rows_of
+from graphgauge.generation.graph_features import CONVENTIONS, DEFAULT_CONVENTION, STATISTICS, Convention, padded
+from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.identity import codes, unique_at
-from graphgauge.generation.levels import MOST, Draws, apart
-from graphgauge.generation.molecules import Molecules
+from graphgauge.generation.levels import MOST, Draws, apart, resampled, sums_of
+from graphgauge.generation.metrics.compared import vectors
+from graphgauge.generation.metrics.described import Described
 from graphgauge.generation.sample import Samples, Sides, as_side, require_one_kind
-from graphgauge.generation.sections.described import Described
-from graphgauge.generation.two_sample import Score, at_most, energy, unbiased
+from graphgauge.generation.two_sample import Score, at_most, energy, p_value, unbiased
 from graphgauge.stats.design import Design
 from graphgauge.stats.intervals import tail
 from graphgauge.stats.many import holm
-from graphgauge.stats.outcome import Comparison, Pair, Standing, Verdict
+from graphgauge.stats.outcome import Comparison, Pair, Standing, verdict_of
 
 COMPARED = (
     "validity_rate",
@@ -108,33 +108,30 @@ def compare_samples(
         raise InputError(f"expected {{name: samples}}, found {type(generated).__name__}", where="generated")
     if len(generated) < 2:
         raise OptionError("a comparison needs at least two generators", where="generated")
-    convention = protocol or DEFAULT_CONVENTION
-    one_of("protocol", convention, CONVENTIONS)
-    wanted = _wanted(metrics)
-    chosen = Draws(whole_number("seed", seed), whole_number("draws", draws, 1))
-    level = confidence_level(confidence)
-    parts: dict[str, Any] = {"real": _unconditional(real), "train": _unconditional(train)}
-    sides = {name: Sides.from_samples(generated=_unconditional(made), **parts) for name, made in generated.items()}
-    _require_alike({name: each.generated for name, each in sides.items() if each.generated is not None})
+    convention = CONVENTIONS[one_of("protocol", protocol or DEFAULT_CONVENTION, CONVENTIONS)]
+    wanted, level, chosen = _wanted(metrics), confidence_level(confidence), Draws(seed, draws)
+    fixed = _unconditional(real), _unconditional(train)
+    sides = {name: Sides.from_samples(fixed[0], _unconditional(own), fixed[1]) for name, own in generated.items()}
+    made = {name: each.generated for name, each in sides.items() if each.generated is not None}
+    _require_alike(made)
     if protocol is not None and any(each.kind != "graphs" for each in sides.values()):
         raise OptionError(f"{protocol} compares graphs, and samples are not", fix="Leave it out.").about("protocol")
-    common, rivals = _rivals(sides, chosen)
-    measured = [
-        replace(each, names=(first, second))
-        for first, second in combinations(rivals, 2)
-        for each in _measures(common, rivals[first], rivals[second], convention, chosen)
+    common, rivals = _rivals(next(iter(sides.values())), made, chosen)
+    tests = [
+        replace(each, names=pair)
+        for pair in combinations(rivals, 2)
+        for each in _tests(common, rivals[pair[0]], rivals[pair[1]], convention, chosen)
         if each.metric in wanted
     ]
-    if not measured:
+    if not tests:
         asked = "" if metrics is None else f", or {', '.join(wanted)} cannot be computed from them"
         raise InputError(f"fewer than {FEWEST_COMPARED} valid samples of each generator, or real ones{asked}")
-    corrected = holm([each.p_value for each in measured])
-    tested = [replace(each, p_holm=float(p)) for each, p in zip(measured, corrected, strict=True)]
-    counts = {name: int(each.samples.kept.sum()) for name, each in rivals.items()}
+    corrected = holm([each.p_value for each in tests])
+    tests = [replace(each, p_holm=float(p)) for each, p in zip(tests, corrected, strict=True)]
+    counts = {name: int(side.kept.sum()) for name, side in made.items()}
     invalid = {name: why for name, each in sides.items() if (why := _copies(each, seed)) is not None}
-    by_key = [[each for each in tested if each.metric == key] for key in COMPARED]
-    compared = [some for some in by_key if some]
-    return tuple(_comparison(some, counts, invalid, level, len(compared)) for some in compared)
+    by_metric = [own for key in COMPARED if (own := [each for each in tests if each.metric == key])]
+    return tuple(_comparison(own, counts, invalid, level, len(by_metric)) for own in by_metric)
 
 
 def _wanted(metrics: Sequence[str] | str | None) -> list[str]:
@@ -178,40 +175,36 @@ def _copies(sides: Sides, seed: int) -> str | None:
 
 @dataclass(frozen=True)
 class _Rival:
-    """What is compared of a side, its valid samples: items, which of them are equal, and statistics in common units."""
+    """What is compared of a side: `valid` of all its samples; of the valid ones, at most 1,000, their columns, their
+    statistics as points in common units, ids that are equal where samples are, and which are not in training."""
 
-    samples: Samples
-    rows: Ints
-    items: Any = None
-    points: Floats | None = None
+    valid: Mask | None
+    kept: Samples
+    points: Floats | None
     ids: Ints | None = None
     new: Mask | None = None
 
-    @classmethod
-    def of(cls, samples: Samples, rows: Ints, described: Described | None) -> _Rival:
-        items = None if samples.items is None else rows_of(samples.items, rows)
-        if described is None:
-            return cls(samples, rows, items)
-        columns = described.columns.of(rows_of(samples.statistics, rows), len(rows))
-        return cls(samples, rows, items, described.columns.in_units(columns, described.scale[0]))
 
-
-def _rivals(sides: Mapping[str, Sides], draws: Draws) -> tuple[_Rival | None, dict[str, _Rival]]:
+def _rivals(first: Sides, made: Mapping[str, Samples], draws: Draws) -> tuple[_Rival | None, dict[str, _Rival]]:
     """The real side, if there is one, and all generated ones by name."""
-    first = next(iter(sides.values()))
-    made = {name: each.generated for name, each in sides.items() if each.generated is not None}
     described = _described(first, list(made.values()), draws)
+
+    def rival(side: Samples, rows: Ints) -> _Rival:
+        kept = side.take(rows)
+        return _Rival(side.valid, kept, None if described is None else described.points(kept, 0))
+
     valid = {name: draws.generator(32).permutation(np.flatnonzero(side.kept)) for name, side in made.items()}
-    rivals = {name: _Rival.of(side, np.sort(valid[name][:MOST]), described) for name, side in made.items()}
-    if all(each.items is not None for each in rivals.values()):
+    rivals = {name: rival(side, np.sort(valid[name][:MOST])) for name, side in made.items()}
+    items = [each.kept.items for each in rivals.values()]
+    if all(each is not None for each in items):
         learned = [] if first.train is None or first.train.items is None else [first.train.items]
-        ids = codes(*(each.items for each in rivals.values()), *learned).ids
+        ids = codes(*items, *learned).ids
         for name, own in zip(made, ids, strict=False):
             rivals[name] = replace(rivals[name], ids=own, new=~np.isin(own, ids[-1]) if learned else None)
     if first.real is None:
         return None, rivals
-    fit = draws.generator(30).permutation(np.flatnonzero(first.real.kept & ~first.real.in_training))[:MOST]
-    return _Rival.of(first.real, fit, described), rivals
+    fit = draws.generator(30).permutation(np.flatnonzero(first.real.kept & ~first.real.in_training))
+    return rival(first.real, fit[:MOST]), rivals
 
 
 def _described(first: Sides, made: Sequence[Samples], draws: Draws) -> Described | None:
@@ -227,49 +220,43 @@ def _described(first: Sides, made: Sequence[Samples], draws: Draws) -> Described
     return Described(replace(first, generated=joined), draws)
 
 
-# ---- what is measured
+# ---- tests
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _Test:
     """A metric of two generators, and its difference in draws; `p_holm` is corrected for all metrics and pairs."""
 
     metric: str
     values: tuple[float, float]
     p_value: float
     drawn: Floats
-    effect: float = np.nan
     names: tuple[str, str] = ("", "")
     p_holm: float = np.nan
 
-    @property
-    def difference(self) -> float:
-        return self.values[0] - self.values[1]
 
-
-def _measures(real: _Rival | None, first: _Rival, second: _Rival, convention: str, draws: Draws) -> Iterator[_Measured]:
+def _tests(real: _Rival | None, first: _Rival, second: _Rival, convention: Convention, draws: Draws) -> Iterator[_Test]:
     """All metrics that the columns allow."""
-    valid = [each.samples.valid for each in (first, second)]
-    if valid[0] is not None and valid[1] is not None:
-        yield _shares("validity_rate", valid[0], valid[1], draws)
-    if min(len(first.rows), len(second.rows)) < FEWEST_COMPARED:
+    if first.valid is not None and second.valid is not None:
+        yield _shares("validity_rate", first.valid, second.valid, draws)
+    if min(len(first.kept), len(second.kept)) < FEWEST_COMPARED:
         return
     if first.ids is not None and second.ids is not None:
         yield _distinct(first.ids, second.ids, draws)
     if first.new is not None and second.new is not None:
         yield _shares("novelty", first.new, second.new, draws)
-    if real is None or len(real.rows) < FEWEST_COMPARED:
+    if real is None or len(real.kept) < FEWEST_COMPARED:
         return
     sides = (real, first, second)
-    if all(isinstance(each.items, Graphs) for each in sides):
-        rules = CONVENTIONS[convention]
-        for kind, chosen in rules.kernels.items():
+    items = [each.kept.items for each in sides]
+    if all(isinstance(each, Graphs) for each in items):
+        for kind, chosen in convention.kernels.items():
             # Some protocols compare no more generated graphs than there are real ones, the first.
-            most = len(real.rows) if kind in rules.truncated else MOST
-            parts = padded(*(chosen.features(each.items.take(np.arange(min(len(each.items), most)))) for each in sides))
-            yield _discrepancy(f"{kind}_mmd", parts, chosen.kernel, rules.score, draws)
-    elif all(each.items is not None for each in sides):
-        parts = [_vectors(each.items) for each in sides]
+            most = len(real.kept) if kind in convention.truncated else MOST
+            parts = padded(*(chosen.features(each.take(np.arange(min(len(each), most)))) for each in items))
+            yield _discrepancy(f"{kind}_mmd", parts, chosen.kernel, convention.score, draws)
+    elif all(each is not None for each in items):
+        parts = [np.asarray(vectors(each), dtype=np.float64) for each in items]
         every = np.concatenate(parts)
         distances = squared_distances(every, every)
         width = -2 * (np.median(distances[np.triu_indices(len(every), 1)]) or 1.0)
@@ -287,32 +274,34 @@ def _exchanged(n: int, m: int, draws: Draws) -> Mask:
     return member
 
 
-def _shares(key: str, first: Mask, second: Mask, draws: Draws) -> _Measured:
+def _p_value(differences: Floats) -> float:
+    """Two-sided, from the observed difference and those under the null hypothesis."""
+    return p_value(abs(float(differences[0])), np.abs(differences[1:]))
+
+
+def _shares(key: str, first: Mask, second: Mask, draws: Draws) -> _Test:
     n, m = len(first), len(second)
     every = np.concatenate([first, second]).astype(float)
     sums = _exchanged(n, m, draws) @ every
     generator = draws.generator(34)
     drawn = [generator.choice(part, (draws.draws, len(part))).mean(1) for part in (every[:n], every[n:])]
-    values = float(first.mean()), float(second.mean())
     p = _p_value(sums / n - (every.sum() - sums) / m)
-    return _Measured(key, values, p, drawn[0] - drawn[1], effect=values[0] - values[1])
+    return _Test(key, (float(first.mean()), float(second.mean())), p, drawn[0] - drawn[1])
 
 
-def _distinct(first: Ints, second: Ints, draws: Draws) -> _Measured:
+def _distinct(first: Ints, second: Ints, draws: Draws) -> _Test:
     """Expected shares of distinct samples among as many of each generator."""
     size = min(len(first), len(second))
     every, member = np.concatenate([first, second]), _exchanged(len(first), len(second), draws)
     own, other = (np.array([unique_at(every[row], size) for row in rows]) for rows in (member, ~member))
-    differences, values = own - other, (float(own[0]), float(other[0]))
     # Resampled copies would not be distinct, so the spread is that of exchanges.
-    return _Measured(
-        "overall_uniqueness_ratio", values, _p_value(differences), differences[1:], effect=values[0] - values[1]
-    )
+    differences = own - other
+    return _Test("overall_uniqueness_ratio", (float(own[0]), float(other[0])), _p_value(differences), differences[1:])
 
 
 def _discrepancy(
     key: str, parts: Sequence[Floats], kernel: Callable[[Any, Any], Floats], score: Score, draws: Draws
-) -> _Measured:
+) -> _Test:
     """The discrepancies of both generators from the real samples, exchanged and resampled."""
     real, first, second = parts
     if score is not unbiased:
@@ -335,7 +324,7 @@ def _discrepancy(
     # the real distribution, a set of real samples is nearer to one of them: only the bootstrap, which redraws it,
     # allows for that.
     p = max(_p_value(differences), _p_value(np.concatenate([differences[:1], drawn - drawn.mean()])))
-    return _Measured(key, (float(observed[0]), float(other[0])), p, drawn)
+    return _Test(key, (float(observed[0]), float(other[0])), p, drawn)
 
 
 def _resampled(within: Floats, inside: Floats, across: Floats, n: int, m: int, score: Score, draws: Draws) -> Floats:
@@ -344,9 +333,8 @@ def _resampled(within: Floats, inside: Floats, across: Floats, n: int, m: int, s
 
     def drawn(gram: Floats) -> tuple[Floats, Floats]:
         """How often each sample is drawn, and the sum over all pairs of draws."""
-        between, equal = apart(gram)
-        counts = generator.multinomial(len(gram), np.full(len(gram), 1 / len(gram)), draws.draws).astype(float)
-        return counts, np.einsum("di,di->d", counts @ between, counts) + counts @ equal
+        counts = resampled(generator, len(gram), len(gram), draws.draws)
+        return counts, sums_of(counts, *apart(gram))
 
     real, real_sum = drawn(within)
     scores = []
@@ -357,59 +345,46 @@ def _resampled(within: Floats, inside: Floats, across: Floats, n: int, m: int, s
     return np.asarray(scores[0] - scores[1])
 
 
-def _vectors(items: Any) -> Floats:
-    return np.asarray(items.fingerprints if isinstance(items, Molecules) else flat(items), dtype=np.float64)
-
-
-def _p_value(differences: Floats) -> float:
-    """Two-sided, from the observed difference and those under the null hypothesis."""
-    observed, null = abs(differences[0]), np.abs(differences[1:])
-    return float((1 + np.count_nonzero(null >= observed - 1e-12 * max(observed, 1e-300))) / (1 + len(null)))
-
-
 # ---- the outcome
 
 
 def _comparison(
-    tested: Sequence[_Measured], counts: Mapping[str, int], invalid: Mapping[str, str], level: float, metrics: int
+    tests: Sequence[_Test], counts: Mapping[str, int], invalid: Mapping[str, str], level: float, metrics: int
 ) -> Comparison:
     """One metric over all pairs, the generator with the best value first."""
-    lower = find(tested[0].metric, FAMILY)[0].direction == "lower"
+    lower = find(tests[0].metric, FAMILY)[0].direction == "lower"
+    better: Literal["lower", "higher"] = "lower" if lower else "higher"
     values: dict[str, float] = {}
-    for each in tested:
+    for each in tests:
         values = dict(zip(each.names, each.values, strict=True)) | values
     order = sorted(values, key=lambda name: (values[name] if lower else -values[name], name))
-    invalid = {name: why for name, why in invalid.items() if name in values}
-    pairs = []
-    for each in tested:
+    outside, pairs = tail(level), []
+    for each in tests:
         sign = 1 if order.index(each.names[0]) < order.index(each.names[1]) else -1  # the better one first
-        outside, difference = tail(level), sign * each.difference
-        ends = np.quantile(each.drawn - each.drawn.mean() + each.difference, [outside, 1 - outside])
-        low, high = (float(end) for end in np.sort(sign * ends))
-        verdict: Verdict = "invalid" if invalid.keys() & set(each.names) else "none"
-        if verdict == "none" and each.p_holm <= 1 - level and difference != 0:
-            verdict = "first" if (difference < 0) == lower else "second"
+        difference, drawn = sign * (each.values[0] - each.values[1]), sign * each.drawn
+        low, high = np.quantile(drawn - drawn.mean() + difference, [outside, 1 - outside]).tolist()
+        copied = not invalid.keys().isdisjoint(each.names)
         pair = Pair(
             names=each.names if sign > 0 else (each.names[1], each.names[0]),
             difference=difference,
             interval=Interval(low, high, level, "percentile bootstrap", "samples"),
             p_value=each.p_value,
             p_holm=each.p_holm,
-            effect=abs(each.effect) if verdict == "first" else sign * each.effect,
+            effect=np.nan if lower else difference,
             test="permutations and bootstrap" if lower else "permutations",
-            lowest_p=1 / (len(each.drawn) + 1),
-            error=float(each.drawn.std(ddof=1)),
+            lowest_p=1 / (len(drawn) + 1),
+            error=float(drawn.std(ddof=1)),
             df=np.nan,
-            verdict=verdict,
+            verdict="invalid" if copied else verdict_of(difference, each.p_holm, 0.0, better, 1 - level),
         )
         pairs.append(pair)
     return Comparison(
-        metric=tested[0].metric,
-        better="lower" if lower else "higher",
+        metric=tests[0].metric,
+        better=better,
         confidence=level,
         design=Design(unit="sample", units=(min(counts.values()), max(counts.values())), paired=False),
         standings=tuple(Standing(method=name, mean=values[name], std=np.nan, n=counts[name]) for name in order),
         pairs=tuple(pairs),
         metrics_compared=metrics,
-        invalid=invalid,
+        invalid={name: why for name, why in invalid.items() if name in values},
     )

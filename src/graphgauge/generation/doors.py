@@ -25,7 +25,7 @@ DOORS = (
             Input(
                 "samples",
                 "All sides, as a model's --save-samples writes them.",
-                "graphgauge.generation.files:read_sides",
+                "graphgauge.generation.sample:Sides.load",
             ),
         ),
         options=(

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from msgspec import structs
 
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grid import Grid
 from graphgauge.core.loop import Measured, measure, sample_of
-from graphgauge.core.metric import Metric, NoChance, NoInterval
+from graphgauge.core.metric import Metric, NoInterval
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.registry import DEFAULT, Chosen, find, sections, select
-from graphgauge.core.result import Result
-from graphgauge.generation.averages import FAMILY, OTHER, Grouped, View
+from graphgauge.generation.averages import FAMILY, Grouped, View
 from graphgauge.generation.columns import UNCONDITIONAL
 from graphgauge.generation.figure import drawings
 from graphgauge.generation.graph_features import DEFAULT_CONVENTION
 from graphgauge.generation.levels import Rules
-from graphgauge.generation.needs import NEEDS, AtHand
+from graphgauge.generation.metrics.attempts import Attempts
+from graphgauge.generation.metrics.compared import Drawn, Encoded
+from graphgauge.generation.metrics.conditioning import Answers
+from graphgauge.generation.metrics.described import Described
+from graphgauge.generation.metrics.latent_space import Latents
+from graphgauge.generation.metrics.recognition import Recognised
+from graphgauge.generation.metrics.reconstruction import EMPTY, Reconstructions
+from graphgauge.generation.metrics.statistical import Chemistry
 from graphgauge.generation.sample import Samples, Sides
-from graphgauge.generation.sections.reconstruction import EMPTY
 from graphgauge.generation.two_sample import PRDC
 from graphgauge.protocols import under_protocols
 
@@ -109,15 +112,8 @@ def evaluate(
     level = confidence_level(confidence)
     one_of("empty", str(empty), EMPTY)
     rules = Rules(seed, draws, str(empty), protocol or DEFAULT_CONVENTION)
-    about = {
-        "generated": generated,
-        "train": train,
-        "classifier": classifier,
-        "labels": labels,
-        "channels": channels,
-        "threshold": threshold,
-        "validate": validate,
-    }
+    about = {"generated": generated, "train": train, "classifier": classifier, "labels": labels}
+    about |= {"channels": channels, "threshold": threshold, "validate": validate}
     if isinstance(real, Sides):
         given = [name for name, value in (about | {"ordered": ordered or None}).items() if value is not None]
         if given:
@@ -138,12 +134,10 @@ def evaluate(
     measured = measure(
         chosen, at_hand, named=named, confidence=level, conventions=lambda sample: common | sample.data.conventions
     )
-    results, breakdowns, made = measured.results, {}, at_hand.made
+    breakdowns, made = {}, at_hand.made
     if sides.groups > 1:
-        breakdowns[CONDITION] = _by_condition(chosen, sides, _seen(made, CONDITION), measured, level)
+        breakdowns[CONDITION] = _by_condition(chosen, sides, made, measured, level)
         skipped |= _left_out(chosen, made)
-        if metrics == "all":
-            results = [*results, *_other_averages(chosen, _seen(made, "other"), level, common)]
     for data in dict.fromkeys(made.values()):
         breakdowns |= data.tables(chosen)
         common |= data.conventions
@@ -153,7 +147,7 @@ def evaluate(
     options = {"confidence": level, "empty": rules.empty, "seed": rules.seed, "draws": rules.draws}
     evaluation = Evaluation(
         FAMILY,
-        results,
+        measured.results,
         conventions=common,
         options={**sides.options, **options},
         breakdowns=breakdowns,
@@ -174,6 +168,114 @@ def _refuse_unused(sides: Sides, *, ordered: bool, threshold: Any, empty: int | 
             raise OptionError(f"{name} needs reconstructed real samples", fix="Give both, or neither.").about(name)
     if ordered and sides.labels == (UNCONDITIONAL,):
         raise OptionError("ordered needs conditions", fix="Give both, or neither.").about("ordered")
+
+
+# ---- what can be computed
+
+
+class Need(NamedTuple):
+    """A sample that metrics take: how it is made, of which columns, and for which kinds of items it is meant."""
+
+    make: Callable[[Sides, Rules], Grouped]
+    columns: tuple[str, ...]
+    kinds: tuple[str | None, ...] = ("bits", "graphs", "molecules", None)
+
+
+_BOTH, _LATENTS = ("real.items", "generated.items"), ("real.latents", "generated.latents")
+NEEDS = {
+    "reconstructions": Need(Reconstructions, ("real.items", "real.reconstructed"), ("bits", None)),
+    "attempts": Need(Attempts, ("generated.items",)),
+    "validity": Need(Attempts, ("generated.items", "generated.valid")),
+    "novelty": Need(Attempts, ("generated.items", "train.items")),
+    "pairs": Need(Attempts, ("generated.items",), ("bits", None)),
+    "copies": Need(Attempts, (*_BOTH, "train.items")),
+    "statistics": Need(Described, ("real.statistics", "generated.statistics")),
+    "encodings": Need(Encoded, _BOTH, ("bits", "molecules", None)),
+    "latent_pairs": Need(Encoded, _LATENTS),
+    "recognition": Need(Recognised, _BOTH),
+    "graphs": Need(Drawn, _BOTH, ("graphs", "molecules")),
+    "graph_training": Need(Drawn, (*_BOTH, "train.items"), ("graphs", "molecules")),
+    "chemistry": Need(Chemistry, _BOTH, ("molecules",)),
+    "latents": Need(Latents, ("real.latents",)),
+    "posteriors": Need(Latents, ("real.latents", "real.variances")),
+    "answers": Need(Answers, ("generated.predicted",)),
+}
+# What sides and columns are called where they are absent.
+_WORDS = {
+    "real": "real samples",
+    "generated": "generated samples",
+    "train": "training set",
+    "reconstructed": "reconstructions",
+    "latents": "latent vectors",
+    "variances": "posterior variances",
+    "valid": "validity",
+    "predicted": "classifier",
+}
+
+
+class AtHand(Mapping[str, View[Grouped]]):
+    """The samples that metrics can be computed on, by need, each in the own average of the metric."""
+
+    def __init__(self, sides: Sides, rules: Rules) -> None:
+        self.sides, self._rules = sides, rules
+        # Latent vectors are compared whatever items are.
+        encoded = all(self._has(column) for column in _LATENTS)
+        self._needs = NEEDS | ({"encodings": Need(Encoded, _LATENTS)} if encoded else {})
+        self._samples: dict[Any, Grouped] = {}
+        self._names = [name for name in NEEDS if self._applies(name) and not self._absent(name)]
+
+    def __getitem__(self, need: str) -> View[Grouped]:
+        make = self._needs[need].make
+        if make not in self._samples:
+            self._samples[make] = make(self.sides, self._rules)
+        return View(self._samples[make])
+
+    def __contains__(self, need: object) -> bool:
+        return need in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @property
+    def made(self) -> dict[str, Grouped]:
+        """What was needed so far, by all needs that it meets."""
+        makers = {need: self._needs[need].make for need in self._names}
+        return {need: self._samples[make] for need, make in makers.items() if make in self._samples}
+
+    def _applies(self, need: str) -> bool:
+        return self.sides.kind in self._needs[need].kinds
+
+    def _has(self, column: str) -> bool:
+        side, _, name = column.partition(".")
+        samples = getattr(self.sides, side)
+        return samples is not None and getattr(samples, name) is not None
+
+    def _absent(self, need: str) -> list[str]:
+        """The columns that a need lacks, or whole sides."""
+        lacking = [column for column in self._needs[need].columns if not self._has(column)]
+        sides = dict.fromkeys(column.partition(".")[0] for column in lacking)
+        whole = [side for side in sides if getattr(self.sides, side) is None]
+        return whole or [column.removesuffix(".items") for column in lacking]
+
+    def applies(self, metric: Metric) -> bool:
+        """Whether a metric is meant for items of this kind."""
+        return any(self._applies(need) for need in metric.needs)
+
+    def reason(self, metric: Metric) -> str | None:
+        """Why a metric cannot be computed; None if it can be."""
+        if any(need in self._names for need in metric.needs):
+            return None
+        need = next((each for each in metric.needs if self._applies(each)), None)
+        if need is None:
+            return f"samples are {self.sides.kind}"
+        words = ((each, each.rpartition(".")[2]) for each in self._absent(need))
+        known: Any = self.sides.missing
+        return " and ".join(
+            dict.fromkeys(known.get(each, f"no {_WORDS.get(name, name)} given") for each, name in words)
+        )
 
 
 # ---- what is computed
@@ -228,37 +330,11 @@ def _together(reasons: Iterable[str]) -> str:
     return " and ".join(dict.fromkeys(part for reason in reasons for part in reason.split(" and ")))
 
 
-def _seen(made: Mapping[str, Grouped], kind: Any) -> dict[str, View[Grouped]]:
-    """The samples as metrics see them by condition, or in their other average."""
-    return {need: View(data, kind) for need, data in made.items()}
-
-
-def _other_averages(
-    chosen: Sequence[Chosen], samples: Mapping[str, View[Grouped]], level: float, common: Mapping[str, str]
-) -> Iterator[Result]:
-    """The metrics that have another average, under that one and as bare numbers."""
-    others = []
-    for metric, params in chosen:
-        average = OTHER.get(metric.conventions["average"])
-        if average is not None:
-            other = replace(
-                metric,
-                key=f"{metric.key}_{average}_{CONDITION}",
-                conventions={**metric.conventions, "average": average},
-                interpretation=None,
-                chance=NoChance("given with the other average"),
-            )
-            others.append((other, params))
-    found = measure(
-        others, samples, named=(), confidence=level, conventions=lambda sample: {**common, **sample.data.conventions}
-    )
-    return (structs.replace(each, goal=None, warnings=()) for each in found.results)
-
-
 def _by_condition(
-    chosen: Sequence[Chosen], sides: Sides, samples: Mapping[str, View[Grouped]], measured: Measured, level: float
+    chosen: Sequence[Chosen], sides: Sides, made: Mapping[str, Grouped], measured: Measured, level: float
 ) -> Grid:
     """A row per condition; a metric counts its own samples there."""
+    samples = {need: View(data, by_condition=True) for need, data in made.items()}
     side = sides.generated if sides.generated is not None else sides.real
     assert side is not None
     n = np.bincount(side.conditions, minlength=sides.groups)

@@ -22,18 +22,14 @@ from graphgauge.io.code import own_code
 from graphgauge.io.tables import read_labels, read_table
 
 _SIDES = ("real", "generated", "train", "classifier")
-_COLUMNS = tuple(each.name for each in fields(Samples) if each.name != "in_training")
+# Types of nodes make a stack of edge types graphs.
+_COLUMNS = (*(each.name for each in fields(Samples) if each.name != "in_training"), "node_types")
 _READERS: dict[str, Callable[[str], Any]] = {
     "conditions": read_labels,
     "predicted": read_labels,
     "valid": read_labels,
     "statistics": read_table,
 }
-
-
-def read_sides(path: Path) -> Sides:
-    """All sides, as `Sides.save` or --save-samples writes them."""
-    return Sides.load(path)
 
 
 def evaluate_files(
@@ -43,19 +39,11 @@ def evaluate_files(
     train: Path | None = None,
     column: Mapping[str, Path] | None = None,
     samples: Sides | None = None,
-    labels: Sequence[str] | None = None,
-    ordered: bool = False,
-    channels: Sequence[str] | None = None,
-    threshold: float | None = None,
-    empty: str = "1",
     adjacency: str | None = None,
     node_labels: Sequence[str] | None = None,
     edge_labels: Sequence[str] | None = None,
-    draws: int = 999,
-    metrics: Any = None,
-    confidence: float = 0.95,
-    seed: int = 0,
-    protocol: str | None = None,
+    empty: str = "1",
+    **options: Any,
 ) -> Evaluation:
     """Evaluate samples from files: what `graphgauge generation` does.
 
@@ -64,14 +52,15 @@ def evaluate_files(
     real, generated, train
         Samples: .npy of bits, .json .g6 .s6 of graphs, .smi of molecules, or .npz with columns of `Samples`.
     column
-        Further columns, as `{"generated.valid": path, "real.statistics": path, …}`.
+        Further columns, as `{"generated.valid": path, "real.statistics": path, …}`. `node_types` (n, N) beside items
+        that are types of edges (n, N, N) make these graphs, as DiGress has them.
     samples
         All sides in one file, in place of these.
     adjacency
         Arrays (n, N, N) are adjacency matrices: `plain`, or `padded` if the last nodes without edges are padding.
     node_labels, edge_labels
         Attributes of graphs in .json files that are labels; empty for none.
-    labels, ordered, channels, threshold, empty, draws, metrics, confidence, seed, protocol
+    empty, **options
         As in `evaluate`.
 
     Returns
@@ -81,9 +70,8 @@ def evaluate_files(
     """
     if adjacency is not None:
         one_of("adjacency", adjacency, ("plain", "padded"))
-    graphs = {"adjacency": adjacency, "node_labels": node_labels, "edge_labels": edge_labels}
     paths = {"real": real, "generated": generated, "train": train}
-    columns = {name: _columns(path, name, **graphs) for name, path in paths.items() if path is not None}
+    columns = {name: _columns(path, node_labels, edge_labels) for name, path in paths.items() if path is not None}
     for place, path in (column or {}).items():
         side, _, name = place.partition(".")
         if side not in _SIDES or name not in _COLUMNS:
@@ -91,29 +79,14 @@ def evaluate_files(
             hint = f"Write SIDE.NAME, a side of {', '.join(_SIDES)} and a name of {', '.join(_COLUMNS)}."
             raise UnknownNameError("column", place, known, hint=hint).about("column")
         columns.setdefault(side, {})[name] = _READERS.get(name, open_array)(str(path))
-    sides: dict[str, Any] = {name: Samples(**own) for name, own in columns.items()}
+    sides: dict[str, Any] = {name: _side(name, own, adjacency) for name, own in columns.items()}
     if samples is not None and sides:
         raise OptionError(f"samples already has what {', '.join(sides)} would say", fix="Give one of them.")
-    return evaluate(
-        samples if samples is not None else sides.get("real"),
-        sides.get("generated"),
-        train=sides.get("train"),
-        classifier=sides.get("classifier"),
-        labels=labels,
-        ordered=ordered,
-        channels=channels,
-        threshold=threshold,
-        empty=empty,
-        metrics=metrics,
-        confidence=confidence,
-        draws=draws,
-        seed=seed,
-        protocol=protocol,
-    )
+    return evaluate(samples if samples is not None else sides.pop("real", None), empty=empty, **sides, **options)
 
 
-def _columns(path: Path, name: str, adjacency: Any, node_labels: Any, edge_labels: Any) -> dict[str, Any]:
-    """The columns of one side: by the ending of the file items, or all columns of an .npz."""
+def _columns(path: Path, node_labels: Any, edge_labels: Any) -> dict[str, Any]:
+    """The columns of a file: by its ending items, or all columns of an .npz."""
     suffix = path.suffix.lower()
     if suffix in (".json", ".g6", ".s6"):
         return {"items": read_graphs(path, node_labels=node_labels, edge_labels=edge_labels)}
@@ -122,12 +95,18 @@ def _columns(path: Path, name: str, adjacency: Any, node_labels: Any, edge_label
             raise OptionError(f"{key} is for graphs in .json files", fix="Leave it out.").about(key)
     if suffix in (".smi", ".smiles", ".txt"):
         return {"items": read_molecules(path)}
-    columns: dict[str, Any] = nested(read_npz(path)) if suffix == ".npz" else {"items": open_array(path)}
+    return nested(read_npz(path)) if suffix == ".npz" else {"items": open_array(path)}
+
+
+def _side(name: str, columns: dict[str, Any], adjacency: str | None) -> Samples:
+    """The samples of a side; arrays become graphs if they are said to be."""
     for column in columns:
         one_of(f"column of {name}", column, _COLUMNS)
-    if adjacency is not None and "items" in columns:
-        columns["items"] = Graphs.from_adjacency(columns["items"], padded=adjacency == "padded", where=name)
-    return columns
+    types, items = columns.pop("node_types", None), columns.get("items")
+    if items is not None and not isinstance(items, Graphs) and (types is not None or adjacency is not None):
+        padded = adjacency == "padded"
+        columns["items"] = Graphs.from_adjacency(items, node_types=types, padded=padded, where=name)
+    return Samples(**columns)
 
 
 # ---- models
@@ -139,18 +118,16 @@ def evaluate_model(
     checkpoint: Path | None = None,
     data: Path | None = None,
     classifier_checkpoint: Path | None = None,
+    cpu: bool = False,
     num_samples: int = 100,
     temperature: float = 1.0,
     threshold: float = 0.5,
-    cpu: bool = False,
-    empty: str = "1",
-    draws: int = 999,
     save_samples: Path | None = None,
+    empty: str = "1",
     metrics: Any = None,
-    confidence: float = 0.95,
     seed: int = 0,
-    protocol: str | None = None,
     progress: Progress = SILENT,
+    **options: Any,
 ) -> Evaluation:
     """Ask a generator that a factory makes, and evaluate its answers: what `graphgauge generation model` does.
 
@@ -164,7 +141,7 @@ def evaluate_model(
         As in `collect`.
     save_samples
         Write all sides.
-    empty, draws, metrics, confidence, seed, protocol
+    empty, metrics, seed, **options
         As in `evaluate`.
     progress
         Where progress is reported.
@@ -189,15 +166,7 @@ def evaluate_model(
     if save_samples is not None:
         sides.save(save_samples)
     reconstructed = sides.real is not None and sides.real.reconstructed is not None
-    return evaluate(
-        sides,
-        empty=empty if reconstructed else 1,
-        metrics=metrics,
-        confidence=confidence,
-        draws=draws,
-        seed=seed,
-        protocol=protocol,
-    )
+    return evaluate(sides, empty=empty if reconstructed else 1, metrics=metrics, seed=seed, **options)
 
 
 def _sections(metrics: Any) -> list[str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -195,13 +195,10 @@ def _from_mapping(value: Mapping[str, Any], where: str, node_names: Names, edge_
     unknown = [name for name in value if name not in ("nodes", "edges", "node_labels", "edge_labels", "directed")]
     if unknown:
         raise InputError(f"a graph has no {unknown[0]!r}", where=where, fix="See the page on generation.")
-    directed = value.get("directed", False)
-    count: Any = value.get("nodes")
-    if not isinstance(directed, bool | np.bool_):
-        raise InputError(f"directed is {directed!r:.40}", where=where, fix="Write true or false.")
-    if not _is_whole(count):
-        fix = "It is the number of nodes; labels are in node_labels."
-        raise InputError(f"nodes is {count!r:.40}", where=where, fix=fix)
+    count, directed = value.get("nodes"), value.get("directed", False)
+    if not _is_whole(count) or not isinstance(directed, bool):
+        fix = "nodes is their number (labels are in node_labels), and directed true or false."
+        raise InputError(f"nodes is {count!r:.40} and directed {directed!r:.40}", where=where, fix=fix)
     edges = as_edges(value["edges"], int(count), where)
 
     def labels(kind: str, names: Names, rows: int) -> list[Any] | None:
@@ -214,23 +211,19 @@ def _from_mapping(value: Mapping[str, Any], where: str, node_names: Names, edge_
         return list(own)
 
     of_nodes, of_edges = labels("node", node_names, int(count)), labels("edge", edge_names, len(edges))
-    return OneGraph(int(count), edges, of_nodes, of_edges, directed=bool(directed))
+    return OneGraph(int(count), edges, of_nodes, of_edges, directed)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: Any) -> TypeGuard[int]:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def as_edges(value: Any, nodes: int, where: str) -> Ints:
     """Pairs of these nodes, without loops."""
-    try:
-        ends = np.asarray(on_host(value, where))
-    except ValueError:
-        raise InputError("some edges are not pairs of nodes", where=where, fix="Each is [source, target].") from None
-    if ends.size and (ends.ndim != 2 or ends.shape[1] != 2):
-        raise InputError(f"edges have shape {ends.shape}", where=where, fix="Their shape must be (E, 2).")
-    if (ends.size and ends.dtype.kind not in "iu") or ends.dtype.kind in "OUS":
-        raise InputError("some ends of edges are not integers", where=where, fix="Count nodes from 0.")
+    ends = as_numeric(value, where, ragged="Each edge is [source, target].")
+    if ends.size and (ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iu"):
+        fix = "Edges are (E, 2) whole numbers, with nodes counted from 0."
+        raise InputError(f"edges of shape {ends.shape} and type {ends.dtype}", where=where, fix=fix)
     edges = ends.astype(np.int64).reshape(-1, 2)
     loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
     if loops.size:

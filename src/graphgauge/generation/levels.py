@@ -298,9 +298,7 @@ def _moved_edges(graphs: Graphs, generator: np.random.Generator) -> Graphs:
         free = known[np.minimum(np.searchsorted(known, wanted), len(known) - 1)] != wanted
         edges[moved[waiting[free]]] = pairs[free]
         waiting = waiting[~free]
-    order = np.argsort(keys(owner, edges), kind="stable")
-    labels = None if graphs.edge_labels is None else graphs.edge_labels[order]
-    return replace(graphs, edges=edges[order], edge_labels=labels)
+    return _with_edges(graphs, edges)
 
 
 def rewire(graphs: Graphs, generator: np.random.Generator) -> Graphs:
@@ -327,9 +325,13 @@ def rewire(graphs: Graphs, generator: np.random.Generator) -> Graphs:
                 known |= new
                 own[i], own[j] = [*ordered(a, d)], [*ordered(c, b)]
         edges[start:stop] = own or edges[start:stop]
-    size = int(graphs.nodes.max(initial=1))
+    return _with_edges(graphs, edges)
+
+
+def _with_edges(graphs: Graphs, edges: Ints) -> Graphs:
+    """The same graphs with other edges in place of theirs, which keep the labels."""
     owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.offsets))
-    order = np.argsort((owner * size + edges[:, 0]) * size + edges[:, 1], kind="stable")
+    order = np.lexsort((edges[:, 1], edges[:, 0], owner))
     labels = None if graphs.edge_labels is None else graphs.edge_labels[order]
     return replace(graphs, edges=edges[order], edge_labels=labels)
 

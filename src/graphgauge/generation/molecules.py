@@ -17,10 +17,9 @@ import numpy as np
 from graphgauge.core.arrays import text_array
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.core.types import AnyArray, Floats, Mask
 from graphgauge.generation.distances import Words, bit_distances, packed
 from graphgauge.generation.graphs import Graphs
-from graphgauge.generation.levels import SPLITS, split_sizes, splits
 from graphgauge.io.text import read_lines
 
 # Morgan fingerprints as in MOSES: radius 2, 1,024 bits.
@@ -220,40 +219,8 @@ def _graph(molecule: Any) -> dict[str, Any]:
 # ---------------------------------------------------------------------------------------------------- MOSES' metrics
 
 
-def snn(real: Molecules, generated: Molecules) -> float:
-    """The mean Tanimoto similarity of a generated molecule to the nearest real one; NaN if either side has none."""
-    return _snn(real.fingerprints, generated.fingerprints)
-
-
-def internal_diversity(molecules: Molecules) -> float:
-    """1 less the mean similarity of two molecules, each with itself included; NaN without any."""
-    return _diversity(molecules.fingerprints)
-
-
-def scaffold_similarity(real: Molecules, generated: Molecules) -> float:
-    """The cosine of the counts of scaffolds; molecules without rings have none. NaN if a side has none at all."""
-    return _cosine(real.scaffolds, generated.scaffolds)
-
-
-def molecule_levels(real: Molecules, count: int, generator: np.random.Generator) -> dict[str, Floats]:
-    """Draws of the level `perfect` of each: disjoint parts of the real molecules on both sides; none of too few."""
-    kept, fresh = split_sizes(len(real), max(count, 2))
-    if fresh < 2:
-        return {}
-    bits, scaffolds = real.fingerprints, real.scaffolds
-
-    def names(rows: Ints) -> list[str]:
-        return [scaffolds[row] for row in rows]
-
-    parts = splits(len(real), len(real), kept, fresh, generator)[:SPLITS]
-    return {
-        "snn": np.array([_snn(bits[a], bits[b]) for a, b in parts]),
-        "scaffold_similarity": np.array([_cosine(names(a), names(b)) for a, b in parts]),
-        "internal_diversity": np.array([_diversity(bits[b]) for _, b in parts]),
-    }
-
-
-def _snn(real: Mask, generated: Mask) -> float:
+def snn(real: Mask, generated: Mask) -> float:
+    """The mean Tanimoto similarity of a generated fingerprint to the nearest real one; NaN if either side has none."""
     if not len(real) or not len(generated):
         return np.nan
     rows = range(0, len(generated), _ROWS)
@@ -261,17 +228,17 @@ def _snn(real: Mask, generated: Mask) -> float:
     return float(1 - np.concatenate(nearest).mean())
 
 
-def _diversity(bits: Mask) -> float:
+def internal_diversity(bits: Mask) -> float:
+    """1 less the mean similarity of two fingerprints, each with itself included; NaN without any."""
     parts = [bit_distances(bits[row : row + _ROWS], bits, "jaccard").sum() for row in range(0, len(bits), _ROWS)]
     return float(sum(parts) / len(bits) ** 2) if len(bits) else np.nan
 
 
-def _cosine(real: Sequence[str], generated: Sequence[str]) -> float:
-    names = sorted({name for name in (*real, *generated) if name})
-    place = {name: index for index, name in enumerate(names)}
-    counts = [
-        np.bincount([place[name] for name in side if name], minlength=len(names)).astype(float)
-        for side in (real, generated)
-    ]
-    norms = [np.linalg.norm(count) for count in counts]
-    return float(counts[0] @ counts[1] / (norms[0] * norms[1])) if all(norms) else np.nan
+def scaffold_similarity(real: Sequence[str], generated: Sequence[str]) -> float:
+    """The cosine of the counts of scaffolds; molecules without rings have none. NaN if a side has none at all."""
+    places = np.unique([*real, *generated], return_inverse=True)[1]
+    held = np.array([bool(name) for name in (*real, *generated)], bool)
+    sides = (places[: len(real)][held[: len(real)]], places[len(real) :][held[len(real) :]])
+    first, second = (np.bincount(side, minlength=len(places) + 1).astype(float) for side in sides)
+    norm = np.linalg.norm(first) * np.linalg.norm(second)
+    return float(first @ second / norm) if norm else np.nan

@@ -118,7 +118,7 @@ class Sides:
             leaks=leaks,
             options=dict(options or {}),
             missing=dict(missing or {}),
-            notes=tuple(dict.fromkeys((*notes, *dropped, *_foreign_labels(sides)))),
+            notes=tuple(dict.fromkeys((*notes, *dropped))),
         )
 
     @property
@@ -411,15 +411,3 @@ def _channels(channels: Sequence[str] | None, sides: Mapping[str, Samples]) -> t
         if isinstance(side.items, np.ndarray) and side.items.shape[1:2] != (len(names),):
             raise InputError(f"{len(names)} channels named, samples have {side.items.shape[1]}", where="channels")
     return names
-
-
-def _foreign_labels(sides: Mapping[str, Samples]) -> list[str]:
-    """A note if labels of generated graphs never occur elsewhere: they are probably written in another way."""
-    notes = []
-    for kind in ("node", "edge"):
-        words = {name: getattr(side.items, f"{kind}_labels", None) for name, side in sides.items()}
-        own = words.pop("generated", None)
-        others = [each for each in words.values() if each is not None and len(each)]
-        if own is not None and len(own) and others and not np.isin(own, np.concatenate(others)).any():
-            notes.append(f"no label of generated {kind}s occurs among the real and training graphs")
-    return notes

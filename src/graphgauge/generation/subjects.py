@@ -26,8 +26,7 @@ import numpy as np
 
 from graphgauge.core.arrays import as_numeric, refuse_nan
 from graphgauge.core.errors import InputError, one_of
-from graphgauge.core.options import number, whole_number
-from graphgauge.core.registry import sections as declared_sections
+from graphgauge.core.options import metric_names, number, whole_number
 from graphgauge.core.types import AnyArray, Ints
 from graphgauge.generation.columns import Conditions, Samples, thresholded
 from graphgauge.generation.graphs import Graphs, are_graph_objects, rows_of
@@ -195,11 +194,15 @@ class _Asked:
             raise InputError("returned nothing", where=self.place(method), fix="Return an answer for each sample.")
         return answer
 
+    def count(self, method: str, answers: Any) -> int:
+        with own_code(self.place(method)):
+            return len(answers)
+
     def numbers(self, method: str, *batch: Any) -> AnyArray:
         """Numeric answers without NaN, one per sample of a batch."""
         answers, where = self.call(method, *batch), self.place(method)
-        if _count(answers) != len(batch[0]):
-            what = f"gave {_count(answers)} answers to {len(batch[0])} samples"
+        if (count := self.count(method, answers)) != len(batch[0]):
+            what = f"gave {count} answers to {len(batch[0])} samples"
             raise InputError(what, where=where, fix="Return one for each sample, in their order.")
         array = as_numeric(answers, where)
         refuse_nan(array, where, fix="Fix the model.")
@@ -213,14 +216,6 @@ def _protected(argument: Any) -> Any:
     copied = argument.copy()
     copied.flags.writeable = False
     return copied
-
-
-def _count(answer: Any) -> int | str:
-    """The length of an answer, or its type if it has none."""
-    try:
-        return len(answer)
-    except TypeError:
-        return type(answer).__name__
 
 
 class _Collection:
@@ -247,9 +242,8 @@ class _Collection:
 
     def sides(self, sections: Sequence[str] | str | None) -> Sides:
         """The answers that some sections need, or all."""
-        known = [each.name for each in declared_sections("generation")]
-        names = known if sections is None else [sections] if isinstance(sections, str) else list(sections)
-        asked = {method for name in names for method in _ASKED[one_of("section", name, known)]}
+        names = metric_names(sections) or list(_ASKED)
+        asked = {method for name in names for method in _ASKED[one_of("section", name, _ASKED)]}
         missing = {"generated": "no classifier given"}
         if self._judge is None and set(names) == {"grade_conditioning"}:
             asked = set()  # there is nothing to judge, and nothing is generated for it
@@ -257,13 +251,13 @@ class _Collection:
         if asked:
             absent = [name for name in _FILLED if name in asked - offered]
             missing = {column: f"the subject has no {name}" for name in absent for column in _FILLED[name]}
-        real, generated, train = self._described("real", self._data, offered), None, self._trained(offered)
+        real = None if self._data is None else self._described("real", self._data, offered)
+        generated, train = None, self._trained(offered)
         if "generate" in offered:
             generated = self._described("generated", self._generated(), offered - {"reconstruct"})
         classifier = None
         if "predict" in offered and self._judge is not None and generated is not None:
-            generated = replace(generated, predicted=self._predicted(self._judge, generated.items))
-            classifier = self._judged(self._judge)
+            generated, classifier = self._judged(self._judge, generated)
         try:
             return Sides.from_samples(
                 real,
@@ -286,16 +280,14 @@ class _Collection:
         """An error in a column under the name of the method that filled it."""
         name = _BLAMED.get((error.where or "").partition("[")[0].rpartition(".")[2])
         asked = self._judge if name == "predict" else self._subject
-        return (
-            error if name is None or asked is None else InputError(error.what, where=asked.place(name), fix=error.fix)
-        )
+        if name is None or asked is None:
+            return error
+        return InputError(error.what, where=asked.place(name), fix=error.fix)
 
     # ---- sides
 
-    def _described(self, name: str, side: Samples | None, asked: set[str]) -> Samples | None:
+    def _described(self, name: str, side: Samples, asked: set[str]) -> Samples:
         """A side with the answers of the subject to its samples."""
-        if side is None:
-            return None
         items, codes = side.items, self._codes(name, side)
         columns: dict[str, Any] = {"conditions": codes if len(self._conditions) > 1 or self._named else None}
         if {"validate", "generate"} <= asked:
@@ -313,14 +305,12 @@ class _Collection:
 
     def _trained(self, asked: set[str]) -> Samples | None:
         """The training samples, with what a memoriser's levels need unless there are too many to ask about."""
-        side = self._train
-        if side is None or "generate" not in asked or not 0 < len(side) <= _MOST_DESCRIBED:
+        side, wanted = self._train, asked & {"statistics", "encode"}
+        if side is None or self._data is None or "generate" not in asked or not 0 < len(side) <= _MOST_DESCRIBED:
             return side
         if side.conditions is None and len(self._conditions) > 1:
             return side
-        wanted = asked & {"statistics", "encode"} if self._data is not None else set()
-        described = self._described("train", side, wanted)
-        return None if described is None else replace(described, conditions=side.conditions)
+        return replace(self._described("train", side, wanted), conditions=side.conditions)
 
     def _codes(self, name: str, side: Samples) -> Ints:
         if name == "generated":
@@ -339,8 +329,8 @@ class _Collection:
                 size = min(BATCH, total - start)
                 seed = int(np.random.SeedSequence([self._options["seed"], code, start]).generate_state(1)[0])
                 drawn = self._subject.call("generate", code, size, temperature=self._options["temperature"], seed=seed)
-                if _count(drawn) != size:
-                    what = f"generate returned {_count(drawn)} samples of {label}, but {size} were requested"
+                if (count := self._subject.count("generate", drawn)) != size:
+                    what = f"generate returned {count} samples of {label}, but {size} were requested"
                     raise InputError(what, where=place, fix="Return every attempt; validate() decides which are valid.")
                 parts.append(_items(drawn, self._threshold, place))
             self._progress("generate", (code + 1) * total, len(self._conditions) * total)
@@ -363,20 +353,21 @@ class _Collection:
 
     # ---- the classifier
 
-    def _predicted(self, judge: _Asked, items: Any) -> AnyArray:
-        return self._batched(judge, "predict", "classify", items, empty=np.empty(0, np.int64))
+    def _judged(self, judge: _Asked, generated: Samples) -> tuple[Samples, Samples | None]:
+        """The classifier's answers to generated samples, and to real ones that it was not trained on."""
 
-    def _judged(self, judge: _Asked) -> Samples | None:
-        """The classifier's answers to real samples that it was not trained on."""
-        own = _samples(self._case.classifier_data)
+        def predicted(items: Any) -> AnyArray:
+            return self._batched(judge, "predict", "classify", items, empty=np.empty(0, np.int64))
+
+        generated, own = replace(generated, predicted=predicted(generated.items)), _samples(self._case.classifier_data)
         side = self._data if own is None else own
         if side is None:
-            return None
+            return generated, None
         if own is None and self._train is not None:
             marked = Sides.from_samples(side.items, train=self._train.items).real
             if marked is not None and len(marked) == len(side):
                 side = side.take(~marked.in_training)
-        return Samples(conditions=self._codes("classifier_data", side), predicted=self._predicted(judge, side.items))
+        return generated, Samples(conditions=self._codes("classifier_data", side), predicted=predicted(side.items))
 
     def _batched(self, asked: _Asked, method: str, step: str, *columns: Any, empty: AnyArray) -> AnyArray:
         """The numbers that a method answers to the rows of these columns, which it gets in batches."""

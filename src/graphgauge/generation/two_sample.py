@@ -229,23 +229,6 @@ class PRDC(NamedTuple):
     coverage: float
 
 
-def squared_radii(within: Floats, k: int) -> Floats:
-    """The squared distance of each of few points to its k-th nearest neighbour."""
-    return np.asarray(np.partition(within, k, axis=1)[:, k])
-
-
-def prdc_of(real_radii: Floats, generated_radii: Floats, across: Floats, k: int) -> PRDC:
-    """PRDC from squared radii and the squared distances between few points."""
-    inside = across <= real_radii[:, np.newaxis]
-    reached = (across <= generated_radii).any(axis=1)
-    return PRDC(
-        float(inside.any(axis=0).mean()),
-        float(reached.mean()),
-        float(inside.sum() / (k * across.shape[1])),
-        float(inside.any(axis=1).mean()),
-    )
-
-
 # ---------------------------------------------------------------------------------- plain numbers of any points
 
 

@@ -23,7 +23,6 @@ _COPIES = {
     "copied-training-set": "they copy the training set",
     "near-copies": "they are near copies of the training set",
     "repeated-samples": "they repeat each other",
-    "collapsed-samples": "they are variants of few samples",
 }
 
 

@@ -12,18 +12,10 @@ from graphgauge.core.metric import AS_CHOSEN, Estimate, NoChance, NoInterval, wh
 from graphgauge.core.registry import Chosen
 from graphgauge.core.result import Reference, Result
 from graphgauge.core.types import Floats, Ints, Mask
-from graphgauge.generation.averages import (
-    Grouped,
-    View,
-    canonical_order,
-    declared,
-    flat,
-    floats,
-    over_samples,
-    rows_by_code,
-)
+from graphgauge.generation.averages import Grouped, View, canonical_order, flat, floats, rows_by_code
 from graphgauge.generation.distances import jaccard_pairs
 from graphgauge.generation.levels import Rules
+from graphgauge.generation.metrics import declared, over_samples
 from graphgauge.generation.sample import Sides
 
 # The score of two empty sides: 1 because all bits agree, 0, NaN (and so is the mean), or left out.

@@ -10,23 +10,11 @@ import numpy as np
 from graphgauge.core.metric import Estimate, Exempt, NoInterval, whole
 from graphgauge.core.result import Reference, Result
 from graphgauge.core.types import Floats, Ints
-from graphgauge.generation.averages import (
-    COUNT,
-    FEWEST_COMPARED,
-    FEWEST_VALID,
-    View,
-    declared,
-    floats,
-    of_shares,
-    over_pairs,
-    over_samples,
-    values_of,
-    warned,
-    with_options,
-)
+from graphgauge.generation.averages import FEWEST_COMPARED, FEWEST_VALID, View, floats, values_of, warned
 from graphgauge.generation.identity import unique_at
 from graphgauge.generation.levels import SPLITS, band, level, named, share_draws, simulated, wider
-from graphgauge.generation.sections.attempts import Attempts
+from graphgauge.generation.metrics import COUNT, declared, of_shares, over_pairs, over_samples, with_options
+from graphgauge.generation.metrics.attempts import Attempts
 from graphgauge.stats.errors import standard_error
 
 _FEW = f"no condition has {FEWEST_VALID} valid samples"
@@ -89,16 +77,16 @@ _SHARE = _WITHIN | {"distance": "Hamming, as a share of all bits"}
 _of_pairs = partial(_metric, needs=("pairs",), average="macro", reference="hamming1950", interval=over_pairs)
 
 
-def _scale(data: Attempts, unit: str) -> float:
-    """What a distance is divided by: the number of bits if it is a share of them."""
-    return float(data.width) if unit == "share" else 1.0
+def _scale(data: Attempts, kind: str) -> float:
+    """What a distance is divided by: of Hamming's the number of bits, so that it is a share of them."""
+    return float(data.width) if kind == "hamming" else 1.0
 
 
 @with_options
-def _real_pairs(sample: View[Attempts], kind: str, unit: str = "", *, spread: bool = False) -> tuple[Reference, ...]:
+def _real_pairs(sample: View[Attempts], kind: str, *, spread: bool = False) -> tuple[Reference, ...]:
     """Perfect: the real samples compared with each other. Memoriser: the training samples. Chance: one sample
     repeated."""
-    data, scale = sample.data, _scale(sample.data, unit)
+    data, scale = sample.data, _scale(sample.data, kind)
     values = np.where(data.enough, values_of(data.real_pairs(kind), "std" if spread else "mean") / scale, np.nan)
     perfect = level("perfect", sample.combined(values, data.counts))
     if spread:
@@ -119,9 +107,9 @@ def _real_pairs(sample: View[Attempts], kind: str, unit: str = "", *, spread: bo
     return named({"chance": level("chance", 0.0), "memoriser": simulation("memoriser"), "perfect": perfect})
 
 
-def _mean_distance(sample: View[Attempts], kind: str, unit: str = "") -> Estimate:
+def _mean_distance(sample: View[Attempts], kind: str) -> Estimate:
     """Mean distances between the samples of a condition, with errors from the means of the single samples."""
-    data, scale = sample.data, _scale(sample.data, unit)
+    data, scale = sample.data, _scale(sample.data, kind)
     pairs = data.pairs(kind)
     error, df = np.full(data.groups, np.nan), np.zeros(data.groups)
     for place, own in enumerate(pairs):
@@ -131,21 +119,21 @@ def _mean_distance(sample: View[Attempts], kind: str, unit: str = "") -> Estimat
     return sample.estimate(values_of(pairs, "mean") / scale, data.counts, _FEW, error=error, df=df)
 
 
-@_of_pairs("overall_mean_diversity", unit="pair", chance=_real_pairs("hamming", "share"), conventions=_SHARE)
+@_of_pairs("overall_mean_diversity", unit="pair", chance=_real_pairs("hamming"), conventions=_SHARE)
 def overall_mean_diversity(sample: View[Attempts]) -> Estimate:
     """Mean share of bits in which two valid samples of a condition differ.
 
     Sparse samples always differ in few bits: two problems of 11 holds on a board of 594 cells differ by at most 0.037.
     Compare it with the value for real samples.
     """
-    return _mean_distance(sample, "hamming", "share")
+    return _mean_distance(sample, "hamming")
 
 
 @_of_pairs(
     "overall_std_diversity",
     unit="pair",
     direction="none",
-    chance=_real_pairs("hamming", "share", spread=True),
+    chance=_real_pairs("hamming", spread=True),
     interval=NoInterval("a spread describes these samples"),
     conventions=_SHARE,
 )
@@ -261,7 +249,7 @@ def _real_novelty(sample: View[Attempts]) -> tuple[Reference, ...]:
     """Perfect: real samples that the generator was not trained on. Memoriser: copies of training samples; near_copy:
     the same with one bit or edge moved."""
     data = sample.data
-    given, new = (0 if part is None else len(part) for part in (data.real, data.held_out))
+    given, new = 0 if data.real is None else len(data.real), data.held_out
     levels: dict[str, Reference | None] = {"memoriser": level("memoriser", 0.0, 0.0, 0.0)}
     copied, count = data.near_copy_novelty, len(data.valid)
     if copied == copied and count:
@@ -352,17 +340,6 @@ def nearer_to_training(sample: View[Attempts]) -> Estimate:
 
 
 # ---- further distances, and counts
-
-
-@_of_pairs(
-    "mean_hamming_bits",
-    bounds=(0, np.inf),
-    chance=_real_pairs("hamming"),
-    conventions=_WITHIN | {"distance": "Hamming, in bits"},
-)
-def mean_hamming_bits(sample: View[Attempts]) -> Estimate:
-    """Mean number of bits in which two valid samples of a condition differ."""
-    return _mean_distance(sample, "hamming")
 
 
 @_of_pairs(

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.generation.distances import squared_distances
+from graphgauge.generation.distances import NullDraws, null_distances, spreads, squared_distances, wasserstein
 from graphgauge.generation.levels import MOST, SPLITS, Draws, unstructured
-from graphgauge.generation.sample import Sides
-from graphgauge.generation.sections.two_sided import Compared
+from graphgauge.generation.metrics.compared import Compared
+from graphgauge.generation.sample import Samples, Sides
 from graphgauge.generation.two_sample import Discrepancy, energy, energy_test
-from graphgauge.generation.wasserstein import NullDraws, moments, null_distances, rounded_off, wasserstein
 
 
 class Columns:
@@ -38,12 +37,6 @@ class Columns:
         numbers = {name: statistics[name][:, np.newaxis] for name in self.spans}
         parts = [part == self.words[name] if name in self.words else part for name, part in numbers.items()]
         return np.concatenate(parts, axis=1).astype(np.float64) if parts else np.empty((rows, 0))
-
-    @property
-    def names(self) -> list[str]:
-        """A name for each column."""
-        words = {name: [f"{name} = {word}" for word in words.tolist()] for name, words in self.words.items()}
-        return [column for name in self.spans for column in words.get(name, [name])]
 
     def distances(self, columns: Floats) -> Floats:
         """Distances (…, statistics) from those of columns. Of categories, half of the sum: total variation."""
@@ -97,11 +90,15 @@ class Described(Compared):
         """Distances in units of the scales."""
         return over(self.raw, self.scale)
 
+    def points(self, side: Samples, code: int) -> Floats:
+        """The statistics of samples in units of the scales of a condition."""
+        return self.columns.in_units(self.columns.of(side.statistics, len(side)), self.scale[code])
+
     @cached_property
     def constant(self) -> Mask:
         """Whether the real samples are constant."""
-        mean, spread, _ = moments(self.real.rows, self.real.codes, self.groups)
-        return np.asarray(self.enough[:, np.newaxis] & (self.columns.spreads(rounded_off(spread, mean)) == 0))
+        spread = self.columns.spreads(spreads(self.real.rows, self.real.codes, self.groups))
+        return np.asarray(self.enough[:, np.newaxis] & (spread == 0))
 
     @cached_property
     def scale(self) -> Floats:
@@ -109,10 +106,9 @@ class Described(Compared):
 
         0 if all are equal.
         """
-        mean, spread, _ = moments(*self._pooled, self.groups)
-        own = moments(self.real.rows, self.real.codes, self.groups)[1]
-        pooled = self.columns.spreads(rounded_off(spread, mean))
-        return self._compared(np.where(self.constant, pooled, self.columns.spreads(own)))
+        parts = (self._pooled, (self.real.rows, self.real.codes))
+        pooled, own = (self.columns.spreads(spreads(rows, codes, self.groups)) for rows, codes in parts)
+        return self._compared(np.where(self.constant, pooled, own))
 
     @cached_property
     def _pooled(self) -> tuple[Floats, Ints]:
@@ -131,15 +127,15 @@ class Described(Compared):
     @cached_property
     def memoriser(self) -> Floats | None:
         """Distances of training samples, drawn with replacement; None if a compared condition has none."""
-        if self.train is None:
+        if self.train is None or not self.enough.any():
             return None
         generator, train = self.draws.generator(22), self.train
-        rows = [np.flatnonzero(train.codes == code) for code in range(self.groups)]
-        if not self.enough.any() or not all(len(own) for own, has in zip(rows, self.enough, strict=True) if has):
+        rows = [np.flatnonzero(train.codes == code) for code in np.flatnonzero(self.enough)]
+        if not all(map(len, rows)):
             return None
-        codes, drawn = np.repeat(np.arange(self.groups), self.n), []
+        codes, sizes, drawn = np.repeat(np.arange(self.groups), self.n), self.n[self.enough], []
         for _ in range(SPLITS):
-            chosen = [generator.choice(own, size) for own, size in zip(rows, self.n, strict=True) if size]
+            chosen = [generator.choice(own, size) for own, size in zip(rows, sizes, strict=True)]
             drawn.append(self._compared(self._wasserstein(train.rows[np.concatenate(chosen)], codes)))
         return self.columns.distances(np.array(drawn))
 

@@ -14,25 +14,13 @@ from graphgauge.core.metric import Estimate, NoChance, NoInterval, whole
 from graphgauge.core.registry import Chosen
 from graphgauge.core.result import Reference, Result
 from graphgauge.core.types import Floats, Ints
-from graphgauge.generation.averages import (
-    NO_ORDER,
-    Grouped,
-    View,
-    canonical_order,
-    declared,
-    floats,
-    of_correlation,
-    over_samples,
-    ranks,
-    warned,
-)
+from graphgauge.generation.averages import NO_ORDER, Grouped, View, canonical_order, floats, ranks, warned
 from graphgauge.generation.distances import silhouettes
 from graphgauge.generation.levels import SPLITS, Draws, band
+from graphgauge.generation.metrics import declared, of_correlation, over_samples
 from graphgauge.generation.sample import Sides
 
 CENTROIDS = "per_grade_centroids"
-# A dimension is active if its latent vectors vary more than this (Burda et al. 2016).
-ACTIVE = 0.01
 _FOLDS = 5
 # Ridge penalties, as shares of the largest squared singular value.
 _PENALTIES = np.logspace(-8, 2, 21)
@@ -228,22 +216,6 @@ def latent_mean(sample: View[Latents]) -> Estimate:
 def latent_std(sample: View[Latents]) -> Estimate:
     """Standard deviation of all entries of the latent vectors together; 1 for a standard normal."""
     return sample.spread(sample.data.points, sample.data.codes, _NONE)
-
-
-@_fact(
-    "active_units",
-    average="whole",
-    reference="burda2016",
-    chance=NoChance("it counts dimensions"),
-    interval=NoInterval("a count of dimensions"),
-    conventions={"active": f"variance of the latent vectors above {ACTIVE}"},
-)
-def active_units(sample: View[Latents]) -> Estimate:
-    """Number of latent dimensions whose variance between real samples is above 0.01."""
-    points = sample.data.points
-    if sample.average is None or len(points) < 2:
-        return sample.nothing("one number for all conditions" if sample.average is None else _NONE)
-    return whole(float(np.count_nonzero(points.var(axis=0) > ACTIVE)), len(points), reason=_NONE)
 
 
 @_fact(

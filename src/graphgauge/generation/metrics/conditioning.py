@@ -14,8 +14,9 @@ import numpy as np
 from graphgauge.core.metric import Estimate, NoChance, NoInterval, whole
 from graphgauge.core.result import Reference, Result
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.generation.averages import NO_ORDER, Grouped, View, declared, of_draws, of_shares, warned, with_options
+from graphgauge.generation.averages import NO_ORDER, Grouped, View, warned
 from graphgauge.generation.levels import Draws, answer_draws, level, named, predicted
+from graphgauge.generation.metrics import declared, of_draws, of_shares, with_options
 from graphgauge.generation.sample import Sides
 
 # Above this the classifier's confusions cannot be corrected, because noise would be amplified by this factor.

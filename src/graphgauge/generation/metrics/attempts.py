@@ -13,8 +13,8 @@ from graphgauge.generation.distances import Pairs, bit_distances, hamming_pairs,
 from graphgauge.generation.graphs import rows_of
 from graphgauge.generation.identity import Identity, Nearest, codes, nearest
 from graphgauge.generation.levels import MOST, Draws, near_copies, pair_means
+from graphgauge.generation.metrics.compared import Part
 from graphgauge.generation.sample import Sides
-from graphgauge.generation.sections.two_sided import Part
 
 # A count that a perfect generator has this rarely is no coincidence.
 _NEVER = 1e-6
@@ -31,8 +31,8 @@ _PAIR_DRAWS = 399
 class Attempts(Grouped):
     """All attempts with their conditions, `codes`, and validity, `answers`; the valid ones and their references.
 
-    `valid` are the valid attempts in a fixed order, `held_out` the valid real samples that are not in training, `real`
-    all valid real samples, `train` the training samples. `same_rules` is whether real samples passed the rules that
+    `valid` are the valid attempts in a fixed order, `real` the valid real samples, of which `held_out` are not in
+    training, `train` the training samples. `same_rules` is whether real samples passed the rules that
     generated ones did: without that they are no level of repeats. `real_answers` are validity and conditions of all
     real samples.
     """
@@ -48,12 +48,11 @@ class Attempts(Grouped):
             np.bincount(each, minlength=self.groups) for each in (self.codes, self.valid.codes)
         )
         self.enough: Mask = self.counts >= FEWEST_VALID
-        self.held_out: Part | None = None
-        self.real: Part | None = None
+        self.real, self.held_out = None, 0
         if real is not None and real.items is not None:
-            self.held_out = Part.in_order(real.items, real, real.kept & ~real.in_training)
             order = np.argsort(real.in_training, kind="stable")
             self.real = Part.in_order(real.items, real, order[real.kept[order]])
+            self.held_out = int(np.count_nonzero(real.kept & ~real.in_training))
         self.train = None if train is None else train.items
         self._train_codes = None if train is None else train.conditions
         known = real is not None and real.valid is not None
@@ -160,7 +159,7 @@ class Attempts(Grouped):
     def finite(self) -> bool:
         """Whether no real sample is a training sample, and distinct ones of both are generated equally often, and about
         as often as others repeat: then samples are few, and their split, not the generator, makes the real ones new."""
-        if self.train is None or self.real is None or self.held_out is None or len(self.held_out) < len(self.real):
+        if self.train is None or self.real is None or self.held_out < len(self.real):
             return False
         from scipy.special import bdtr
 
@@ -211,8 +210,8 @@ class Attempts(Grouped):
     @cached_property
     def near_copy_novelty(self) -> float:
         """The share of near copies of training samples that are not in the training set."""
-        few_or_none = self.train is None or not len(self.train)
-        copies = None if few_or_none else near_copies(self.train, self.draws.generator(14))
+        some = self.train is not None and len(self.train)
+        copies = near_copies(self.train, self.draws.generator(14)) if some else None
         if copies is None:
             return np.nan
         own, known = codes(copies, self.train).ids
@@ -222,10 +221,10 @@ class Attempts(Grouped):
     def nearest(self) -> Nearest | None:
         """Whether generated samples are nearer to training samples than to real ones; None without enough."""
         assert self.train is not None
-        if self.held_out is None or self.real is None or self.real_ids is None:
+        if self.real is None or self.real_ids is None:
             return None
         own = np.flatnonzero(self.novel & ~np.isin(self.ids, self.real_ids))
-        if min(len(own), len(self.held_out), len(self.train)) < FEWEST_COMPARED:
+        if min(len(own), self.held_out, len(self.train)) < FEWEST_COMPARED:
             return None
         # Samples in both the training set and the real ones are ties, so that both are samples of one distribution.
         generator = self.draws.generator(13)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -12,24 +12,14 @@ from graphgauge.core.errors import one_of
 from graphgauge.core.metric import AS_CHOSEN, Estimate, Exempt, NoInterval, whole
 from graphgauge.core.result import Reference, Result
 from graphgauge.core.types import Floats, Ints
-from graphgauge.generation.averages import (
-    COUNT,
-    FEWEST_COMPARED,
-    P_VALUE,
-    View,
-    declared,
-    floats,
-    of_discrepancy,
-    values_of,
-    warned,
-    with_options,
-)
+from graphgauge.generation.averages import FEWEST_COMPARED, Grouped, View, floats, once, values_of, warned
 from graphgauge.generation.graph_features import STATISTICS
-from graphgauge.generation.levels import level, named, simulated
-from graphgauge.generation.sections.described import Described, over
-from graphgauge.generation.sections.drawn import Drawn
-from graphgauge.generation.sections.encoded import NEIGHBOURS, Encoded
-from graphgauge.generation.sections.two_sided import Compared
+from graphgauge.generation.levels import Draws, level, named, simulated, split_sizes, splits
+from graphgauge.generation.metrics import COUNT, P_VALUE, declared, of_discrepancy, with_options
+from graphgauge.generation.metrics.compared import NEIGHBOURS, Compared, Drawn, Encoded
+from graphgauge.generation.metrics.described import Described, over
+from graphgauge.generation.molecules import internal_diversity, scaffold_similarity, snn
+from graphgauge.generation.sample import Sides
 from graphgauge.generation.two_sample import PRDC, Discrepancy, p_of_all
 
 # The goal of a distance: this quantile of the distance between two draws from the real samples.
@@ -85,11 +75,6 @@ def _null_of(sample: View[Described], *, scaled: bool, statistic: str | None = N
     return levels_of(sample, {name: draws[:, :, place] for name, draws in drawn.items()})
 
 
-def _null_of_raw(sample: View[Described]) -> tuple[Reference, ...]:
-    """Perfect: two draws from the real samples, with the sizes of the generated and the real sample."""
-    return levels_of(sample, {"perfect": _mean_over_statistics(sample.data.null)})
-
-
 def _read(result: Result) -> str:
     if result.reached is None:
         return "no null distribution to compare with"
@@ -126,7 +111,7 @@ def overall_mean_distance(sample: View[Described]) -> Estimate:
     )
 
 
-@_distance("overall_mean_distance_raw", chance=_null_of_raw)
+@_distance("overall_mean_distance_raw", chance=_null_of(scaled=False))
 def overall_mean_distance_raw(sample: View[Described]) -> Estimate:
     """Mean over statistics of the Wasserstein-1 distance in their own units, as in the original protocol.
 
@@ -365,3 +350,111 @@ def graph_mmd_ratio(sample: View[Drawn]) -> Estimate:
     values = floats(data.ratio(code) if data.enough[code] else np.nan for code in range(data.groups))
     reason = "the training set is at no distance from the real graphs" if data.enough.any() else _FEW
     return sample.estimate(values, data.n, reason)
+
+
+# ---- molecules, and latent vectors as normal distributions
+
+# Each score of real and generated molecules, and what of them it is computed from.
+_SCORES: dict[str, tuple[Callable[[Any, Any], float], str]] = {
+    "snn": (snn, "fingerprints"),
+    "scaffold_similarity": (scaffold_similarity, "scaffolds"),
+    "internal_diversity": (lambda real, generated: internal_diversity(generated), "fingerprints"),
+}
+
+
+class Chemistry(Grouped):
+    """Valid generated molecules and real held-out ones, of all conditions together."""
+
+    def __init__(self, sides: Sides, draws: Draws) -> None:
+        super().__init__(sides.labels)
+        assert sides.generated is not None
+        self.real, self.generated = (side.items.take(side.kept) for side in (sides.held_out, sides.generated))
+        self._draws = draws
+
+    @once
+    def level(self, key: str) -> Floats | None:
+        """Scores of real molecules in place of the generated ones, in disjoint parts of the real ones."""
+        kept, fresh = split_sizes(len(self.real), max(len(self.generated), 2))
+        if fresh < 2:
+            return None
+        (score, source), n = _SCORES[key], len(self.real)
+        own = np.asarray(getattr(self.real, source))
+        return np.array([score(own[a], own[b]) for a, b in splits(n, n, kept, fresh, self._draws.generator(40))])
+
+
+def _scored(sample: View[Chemistry], key: str) -> Estimate:
+    data, (score, source) = sample.data, _SCORES[key]
+    known = len(data.real) and len(data.generated)
+    value = score(*(getattr(side, source) for side in (data.real, data.generated))) if known else np.nan
+    return whole(value, len(data.generated), reason="no valid molecules on either side")
+
+
+@with_options
+def _perfect(sample: View[Chemistry], key: str) -> tuple[Reference, ...]:
+    """Perfect: real molecules in place of the generated ones, in disjoint parts of the real ones."""
+    drawn = sample.data.level(key)
+    return () if drawn is None else named({"perfect": simulated("perfect", drawn)})
+
+
+_of_molecules = partial(
+    declared,
+    section="statistical",
+    needs=("chemistry",),
+    average="whole",
+    reference="polykovskiy2020",
+    interval=NoInterval("molecules share their neighbours; compare with the band of real ones"),
+)
+
+
+@_of_molecules("snn", chance=_perfect("snn"))
+def nearest_similarity(sample: View[Chemistry]) -> Estimate:
+    """Mean Tanimoto similarity of a generated molecule to the nearest real one (Morgan fingerprints, radius 2)."""
+    return _scored(sample, "snn")
+
+
+@_of_molecules("scaffold_similarity", chance=_perfect("scaffold_similarity"))
+def scaffolds(sample: View[Chemistry]) -> Estimate:
+    """Cosine of the counts of Bemis and Murcko's scaffolds; molecules without rings have none."""
+    return _scored(sample, "scaffold_similarity")
+
+
+@_of_molecules("internal_diversity", section="diversity", chance=_perfect("internal_diversity"))
+def internal(sample: View[Chemistry]) -> Estimate:
+    """1 less the mean Tanimoto similarity of two generated molecules, each with itself included, as in MOSES."""
+    return _scored(sample, "internal_diversity")
+
+
+def _no_distance(sample: View[Encoded]) -> tuple[Reference, ...]:
+    """Two equal normal distributions."""
+    return (level("perfect", 0.0),)
+
+
+@declared(
+    "frechet_distance",
+    section="statistical",
+    needs=("latent_pairs",),
+    average="macro",
+    reference="preuer2018",
+    direction="lower",
+    bounds=(0, np.inf),
+    chance=_no_distance,
+    interval=NoInterval("it is biased upwards in small samples"),
+    conventions={"distributions": "normal, by mean and covariance"},
+)
+def frechet_distance(sample: View[Encoded]) -> Estimate:
+    """Fréchet distance of latent vectors as normal distributions, |μ − ν|² + tr(A + B − 2(AB)^½).
+
+    With the activations of ChemNet as latent vectors it is the FCD.
+    """
+    data = sample.data
+    values = np.full(data.groups, np.nan)
+    for code in np.flatnonzero(data.enough):
+        real, made = data.pair(int(code))
+        first, second = (np.atleast_2d(np.cov(points, rowvar=False)) for points in (real, made))
+        # The trace of the root is that of the symmetric product of roots.
+        weights, vectors = np.linalg.eigh(first)
+        root = (vectors * np.sqrt(np.maximum(weights, 0))) @ vectors.T
+        common = np.sqrt(np.maximum(np.linalg.eigvalsh(root @ second @ root), 0)).sum()
+        away = ((real.mean(0) - made.mean(0)) ** 2).sum()
+        values[code] = max(away + np.trace(first) + np.trace(second) - 2 * common, 0.0)
+    return sample.estimate(values, data.n, "no condition has 10 latent vectors on both sides")
