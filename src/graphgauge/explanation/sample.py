@@ -46,7 +46,7 @@ NEEDS = ("edges", "answers", "robust", "truth", "times", "seeds", "elapsed")
 # Of these, what random orders have without a model's answers.
 FREE = ("truth", "times")
 # Orders of the random explainer where no model is asked about them.
-FREE_ORDERS, _MOST_RANKS = 100, 10_000_000
+FREE_ORDERS, _MOST_RANKS = 100, 200_000
 
 
 @dataclass(frozen=True)
