@@ -7,7 +7,7 @@ files of the same settings joined with `cat`.
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from msgspec import UNSET
 
 from graphgauge.core.disk import UnwritableError, atomic_path, read_bytes
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.number import plain
 from graphgauge.explanation.events import (
     SCHEMA,
     Event,
@@ -91,25 +90,6 @@ class AnswerTable:
     def masks(self) -> int:
         """The number of answered masks."""
         return sum(len(event.masks) for event in self.events)
-
-    @classmethod
-    def from_records(cls, records: Iterable[Mapping[str, Any]], where: str = "table") -> AnswerTable:
-        """A table from the dictionaries of its lines, as in a .jsonl file.
-
-        Parameters
-        ----------
-        records
-            The header and one dictionary per event.
-        where
-            What errors call the source.
-
-        Returns
-        -------
-        AnswerTable
-            The table.
-        """
-        texts = (msgspec.json.encode(plain(record)) for record in records)
-        return _table([_placed(f"{where}, line {number}", text) for number, text in enumerate(texts, 1)], where)
 
     def save(self, path: str | Path) -> None:
         """Write a .jsonl file, completely or not at all.
