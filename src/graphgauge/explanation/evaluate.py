@@ -26,13 +26,14 @@ from graphgauge.core.registry import DEFAULT, Chosen, find, select
 from graphgauge.core.result import Result
 from graphgauge.core.types import Floats
 from graphgauge.explanation.ask import collect
-from graphgauge.explanation.conventions import TOLD, conventions_of, refuse_joined, under
 from graphgauge.explanation.declared import COMPARED, estimated, refuse_foreign, wanted_by
+from graphgauge.explanation.fidelity import refuse_joined, under
 from graphgauge.explanation.figure import curves
 from graphgauge.explanation.inputs import RANDOM, Explanation
 from graphgauge.explanation.masks import LEVELS, Settings, numbers_of, shares_of
 from graphgauge.explanation.sample import Rules, Sample, sample_of, samples_by_need
 from graphgauge.explanation.table import AnswerTable, chosen_of
+from graphgauge.explanation.words import TOLD, conventions_of
 from graphgauge.io.code import own_code
 from graphgauge.protocols import under_protocols
 from graphgauge.stats.comparison import compare as compare_runs

@@ -263,9 +263,10 @@ def _agreement(sample: Sample, place: int, count: int) -> float:
 
 def _two_draws(sample: Sample, *, level: Level = _USUAL) -> Iterable[Reference]:
     """Two random explanations of the same size, of the events that have a value."""
-    if len(sample.shuffled.owner):
-        values, random = (stability_jaccard(each, level=level).facts["events"] for each in (sample, sample.shuffled))
-        yield Reference(RANDOM, float(random[~np.isnan(values)].mean()))
+    values, random = (stability_jaccard(each, level=level).facts["events"] for each in (sample, sample.shuffled))
+    random = random[~np.isnan(values) & ~np.isnan(random)]
+    if len(random):
+        yield Reference(RANDOM, float(random.mean()))
 
 
 @_selected("stability_jaccard@{level}", needs=("seeds",), reference="jaccard1912", chance=_two_draws)

@@ -15,7 +15,7 @@ from graphgauge.core.extras import need
 from graphgauge.core.options import whole_number
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.explanation.inputs import EDGES, NODES, SINGULAR, Subgraph
-from graphgauge.explanation.pyg_graph import BOTH_WAYS, Graph, Layers, Part, batch_of, like, split, target_types
+from graphgauge.explanation.pyg_graph import Graph, Layers, Part, batch_of, like, split, target_types
 from graphgauge.io.code import own_code
 
 # Answers that differ by less are the same: sums in another order.
@@ -82,13 +82,13 @@ class PyGModel:
         is_collection = isinstance(data, Iterable) and not isinstance(data, Mapping) and not hasattr(data, "stores")
         self.data = data = batch_of(data, self.task) if is_collection else data
         names = {"x", *(name.removesuffix("_dict") for name in self._arguments)} - {"edge_label_index", "batch"}
-        device = next((parameter.device for parameter in module.parameters()), None)
-        self.graph = Graph.from_data(data, sorted({*names, "batch"} if self.task == "graph" else names), device)
+        names |= {"batch"} if self.task == "graph" else set()
+        self.graph = Graph.from_data(data, sorted(names), next((each.device for each in module.parameters()), None))
         if not self.graph.by_node.get("x"):
             raise InputError("have no node features", where="data", fix="Give the nodes features x.")
-        batch = [as_numeric(each, "batch") for each in self.graph.by_node.get("batch", {}).values()]
         nodes = sum(self.graph.nodes.values())
-        self._graph_of = np.concatenate(batch) if batch else np.zeros(nodes, np.int64)
+        batch = [as_numeric(each, "batch") for each in self.graph.by_node.get("batch", {}).values()]
+        self._graph_of = np.concatenate(batch or [np.zeros(nodes, np.int64)])
         self.types = target_types(self.graph, self.task, target_type)
         graphs = int(self._graph_of.max(initial=0)) + 1
         self.targets = graphs if self.task == "graph" else self.graph.nodes[self.types[0]]
@@ -289,14 +289,11 @@ class PyGModel:
         AnyArray
             (classes,)
         """
-        answer: AnyArray
-        if self.task == "node":
-            if self._answers is None:  # one call answers about all nodes
-                self._answers = self._output(self.graph, [0], np.ones((1, len(self.everything.edges)), bool))
-            answer = self._answers[target]
-        else:
-            answer = self._ask(self.whole(target), target)[0]
-        return answer
+        if self.task != "node":
+            return self._ask(self.whole(target), target)[0]
+        if self._answers is None:  # one call answers about all nodes
+            self._answers = self._output(self.graph, [0], np.ones((1, len(self.everything.edges)), bool))
+        return self._answers[target]
 
     # ---- reach
 
@@ -339,7 +336,7 @@ class PyGModel:
     def part(self, target: Any) -> Part:
         """The part of the graph that is asked about: one hop more than messages travel, because layers count degrees.
 
-        If the module answers otherwise on it, edges are followed both ways, and then the graph is not cut.
+        If the module answers otherwise on it, the graph is not cut.
 
         Parameters
         ----------
@@ -356,13 +353,10 @@ class PyGModel:
         return self._last[1]
 
     def _cut(self, target: Any) -> Part:
-        """The smallest part, with edges followed one way or both, that is answered as the whole; else everything."""
+        """The part, if it is answered as the whole; else everything."""
         (edges, hops), ends = self._reach(target), self.ends(target)
-        for flow in dict.fromkeys((self._layers.flow, BOTH_WAYS)):
-            part = self.graph.part(np.union1d(self.graph.reaching(ends, hops + 1, flow), edges), ends)
-            if same(self._ask(part, target)[0], self.whole_answer(target)):
-                return part
-        return self.everything
+        part = self.graph.part(np.union1d(self.graph.reaching(ends, hops + 1, self._layers.flow), edges), ends)
+        return part if same(self._ask(part, target)[0], self.whole_answer(target)) else self.everything
 
     # ---- asking
 
@@ -384,12 +378,8 @@ class PyGModel:
         dict
             Tensors, or dictionaries of them in a heterogeneous graph.
         """
-        arguments = {}
-        for name, by_type in inputs.items():
-            argument = f"{name}_dict" if f"{name}_dict" in self._arguments else name
-            if argument in self._arguments:
-                arguments[argument] = by_type.get(None, by_type)
-        return arguments
+        named = {f"{name}_dict" if f"{name}_dict" in self._arguments else name: by for name, by in inputs.items()}
+        return {name: by.get(None, by) for name, by in named.items() if name in self._arguments}
 
     def _ask(self, part: Part, target: Any, kept: Mask | None = None, masked: str = EDGES, **how: Any) -> AnyArray:
         """The answers about the target in copies of a part, one for each mask: (masks, classes)."""
@@ -397,8 +387,7 @@ class PyGModel:
         rows = [place - part.graph.starts[kind] for place, kind in zip(places, self.types, strict=False)]
         kept = np.ones((1, len(part.edges)), bool) if kept is None else kept
         output = self._output(part.graph, rows, kept, masked, **how)
-        answers: AnyArray = output[rows[0] :: len(output) // len(kept)] if self.task == "node" else output
-        return answers
+        return output[rows[0] :: len(output) // len(kept)] if self.task == "node" else output
 
     def _output(
         self, graph: Graph, rows: list[int], kept: Mask, masked: str = EDGES, *, weighted: bool = False

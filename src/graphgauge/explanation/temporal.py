@@ -94,18 +94,12 @@ def from_result(
     nodes, rows = np.unique(ends, return_inverse=True)
     subgraph = Subgraph(rows.reshape(ends.shape), nodes, times, units="edges", ids=candidates, native=native)
 
-    def default(given: Any, holder: Any, name: str) -> Any:
-        return getattr(holder, name, None) if given is None else given
-
-    about = Context(
-        subgraph,
-        default(target, context, "target"),
-        (getattr(result, "context_fp", None) or None) if event is None else event,
-        default(label, context, "label"),
-        truth,
-    )
-    name = str(default(explainer, result, "explainer") or "explainer")
+    target = getattr(context, "target", None) if target is None else target
+    label = getattr(context, "label", None) if label is None else label
+    event = getattr(result, "context_fp", None) or None if event is None else event
+    name = str(explainer or getattr(result, "explainer", None) or "explainer")
     ranked = _selected_first(as_numeric(importance, "importance_edges"), candidates, extras)
+    about = Context(subgraph, target, event, label, truth)
     return Explanation(about, ranked, name, getattr(result, "elapsed_sec", None))
 
 
@@ -384,15 +378,14 @@ def _since_first(times: AnyArray) -> Floats:
     refuse_nan(times, "time", fix="Remove edges without a time.")
     if not times.size:
         return np.empty(0)
-    if times.dtype.kind == "f":
-        first, last = float(times.min()), float(times.max())
-        if not math.isfinite(last - first):
-            raise InputError("times and their range must be finite", where="time")
-        return np.subtract(times, first, dtype=np.float64)
-    whole = times if times.dtype == np.uint64 else times.astype(np.int64)
-    # The difference to the smallest is not negative, so it fits into 64 unsigned bits.
-    since: Floats = (whole - whole.min()).astype(np.uint64).astype(np.float64)
-    return since
+    if times.dtype.kind != "f":
+        # The difference to the smallest is not negative, so it fits into 64 unsigned bits.
+        wide = times.astype(np.uint64 if times.dtype == np.uint64 else np.int64)
+        return (wide - wide.min()).astype(np.uint64).astype(np.float64)
+    first, last = float(times.min()), float(times.max())
+    if not math.isfinite(last - first):
+        raise InputError("times and their range must be finite", where="time")
+    return np.subtract(times, first, dtype=np.float64)
 
 
 def _sums_before(group: Ints, parts: Ints) -> Ints:
