@@ -92,8 +92,6 @@ class Subgraph:
     >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]], candidates=[0, 2])
     >>> len(graph), graph.ids.tolist()
     (2, [0, 2])
-    >>> graph.edge_masks([[True, False]]).tolist()
-    [[True, True, False]]
     """
 
     edge_index: Any
@@ -162,24 +160,6 @@ class Subgraph:
     def __len__(self) -> int:
         """The number of candidates, which is the width of a mask."""
         return len(self.candidates)
-
-    def edge_masks(self, masks: Mask) -> Mask:
-        """Masks over all edges, from masks over the candidates; other edges always stay.
-
-        Parameters
-        ----------
-        masks
-            (B, candidates), True where a candidate is kept.
-
-        Returns
-        -------
-        Mask
-            (B, edges).
-        """
-        kept = np.ones((len(masks), self.edges), bool)
-        if self.masked == EDGES:
-            kept[:, self.candidates] = masks
-        return kept
 
     @cached_property
     def ends(self) -> tuple[Ints, Ints]:

@@ -294,13 +294,13 @@ def touching(source: Ints, sink: Ints, phase: Floats, longest: int) -> tuple[Flo
     # No sum of this many numbers exceeds 64 bits; up to a thousand edges nothing is rounded beyond the cosine itself.
     unit = 2.0 ** (62 - max(10, longest.bit_length()))
     cosine, sine = np.cos(phase), np.sin(phase)
-    parts = np.stack([np.rint(cosine * unit), np.rint(sine * unit), np.ones(len(phase))], axis=1).astype(np.int64)
-    loops = (source == sink)[:, np.newaxis]
+    parts = np.stack([np.rint(cosine * unit), np.rint(sine * unit), np.ones(len(phase))]).astype(np.int64)
+    loops = source == sink
     ends = np.stack([source, sink], axis=1).ravel()
-    at_ends = _sums_before(ends, np.stack([parts, np.where(loops, 0, parts)], axis=1).reshape(-1, 3)).reshape(-1, 2, 3)
+    at_ends = _sums_before(ends, np.stack([parts, np.where(loops, 0, parts)], axis=2).reshape(3, -1)).reshape(3, -1, 2)
     beside = _sums_before(np.minimum(source, sink) * nodes + np.maximum(source, sink), parts)
-    touched = at_ends[:, 0] + np.where(loops, 0, at_ends[:, 1] - beside)
-    return (cosine * touched[:, 0] + sine * touched[:, 1]) / unit, touched[:, 2]
+    agreement_cosine, agreement_sine, touched = at_ends[:, :, 0] + np.where(loops, 0, at_ends[:, :, 1] - beside)
+    return (cosine * agreement_cosine + sine * agreement_sine) / unit, touched
 
 
 # ---- results of time_to_explain
@@ -389,15 +389,15 @@ def _since_first(times: AnyArray) -> Floats:
 
 
 def _sums_before(group: Ints, parts: Ints) -> Ints:
-    """For each row, the sum of the earlier rows of its group."""
+    """For each column of `parts`, the sum of the earlier columns of its group."""
     order = np.argsort(group, kind="stable")
-    ordered = parts[order]
+    ordered = parts[:, order]
     # The running total over all groups may wrap around 64 bits: differences stay exact.
-    total = np.cumsum(ordered, axis=0) - ordered
+    total = np.cumsum(ordered, axis=1) - ordered
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    total -= np.repeat(total[starts], np.diff(starts, append=group.size), axis=0)
+    total -= np.repeat(total[:, starts], np.diff(starts, append=group.size), axis=1)
     sums = np.empty_like(total)
-    sums[order] = total
+    sums[:, order] = total
     return sums
 
 
