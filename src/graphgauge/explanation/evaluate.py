@@ -412,4 +412,4 @@ def _own_groups(axis: str, sample: Sample) -> list[str]:
     predicted, label = sample.answers.predicted, sample.label
     if axis == "class":
         return [str(each) for each in predicted.tolist()]
-    return np.where(label < 0, "unknown", np.where(label == predicted, "yes", "no")).tolist()
+    return [*np.where(label < 0, "unknown", np.where(label == predicted, "yes", "no")).tolist()]

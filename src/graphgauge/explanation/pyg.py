@@ -307,7 +307,7 @@ def _labels(model: PyGModel, target: int) -> Any:
 
 def _explained(explanation: Any, model: PyGModel, target: Any) -> tuple[Any, int]:
     """The target in the model's terms, and the row of its answer."""
-    index = getattr(explanation, "index", None) if target is None else target
+    index: Any = getattr(explanation, "index", None) if target is None else target
     if is_tensor(index) or isinstance(index, np.ndarray | np.generic):
         numbers = as_numeric(index, "index")
         index = (np.flatnonzero(numbers) if numbers.ndim and numbers.dtype.kind == "b" else numbers).tolist()

@@ -179,11 +179,15 @@ class PyGModel:
         part = self.part(target)
         if not np.isin(subgraph.ids, part.places(subgraph.masked)).all():
             part = self.everything
+        places = part.places(subgraph.masked)
+        kept = np.ones((len(masks), len(places)), bool)
+        kept[:, np.searchsorted(places, subgraph.ids)] = masks
         # A module of graphs that takes no batch sees all nodes as one graph.
         alone = self.task == "graph" and not self._arguments & {"batch", "batch_dict"}
         step = 1 if alone else max(1, _TOGETHER // max(part.graph.size, 1))
-        answers = [self._masked(part, subgraph, target, masks[k : k + step]) for k in range(0, len(masks), step)]
-        return np.concatenate(answers)
+        weighted = self.masking == "weight"
+        batches = (kept[first : first + step] for first in range(0, len(kept), step))
+        return np.concatenate([self._ask(part, target, each, subgraph.masked, weighted=weighted) for each in batches])
 
     def _require_own(self, subgraph: Subgraph, target: Any) -> None:
         """Refuse candidates that the data do not have at their ids, or not in the target's graph."""
@@ -204,13 +208,6 @@ class PyGModel:
                 "Pass PyGModel the data that were explained, in their order. Nodes of a Subgraph are numbered as there."
             )
             raise InputError(what, where=f"explanation of {self.task} {target}", fix=fix)
-
-    def _masked(self, part: Part, subgraph: Subgraph, target: Any, masks: Mask) -> AnyArray:
-        """The answers to some masks on a part: (masks, classes)."""
-        places = part.places(subgraph.masked)
-        kept = np.ones((len(masks), len(places)), bool)
-        kept[:, np.searchsorted(places, subgraph.ids)] = masks
-        return self._ask(part, target, kept, subgraph.masked, weighted=self.masking == "weight")
 
     # ---- targets
 
@@ -290,10 +287,11 @@ class PyGModel:
             (classes,)
         """
         if self.task != "node":
-            return self._ask(self.whole(target), target)[0]
+            return np.asarray(self._ask(self.whole(target), target)[0])
         if self._answers is None:  # one call answers about all nodes
             self._answers = self._output(self.graph, [0], np.ones((1, len(self.everything.edges)), bool))
-        return self._answers[target]
+        answer: AnyArray = self._answers[target]
+        return answer
 
     # ---- reach
 
@@ -396,8 +394,7 @@ class PyGModel:
         copies, parts = len(kept), split(kept, graph.sizes(masked))
         edge_index, inputs = graph.repeated(copies, parts if masked == EDGES and not weighted else None)
         for kind, x in inputs["x"].items() if masked != EDGES else ():
-            shape = (copies, -1, 1) if masked == NODES else (copies, 1, -1)
-            mask = like(parts[kind].reshape(shape), x)
+            mask = like(parts[kind].reshape((copies, -1, 1) if masked == NODES else (copies, 1, -1)), x)
             inputs["x"][kind] = (x.reshape(copies, len(x) // copies, -1) * mask).reshape(x.shape)
         if self.task != "graph":
             del inputs["batch"]

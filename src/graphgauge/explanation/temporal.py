@@ -381,7 +381,8 @@ def _since_first(times: AnyArray) -> Floats:
     if times.dtype.kind != "f":
         # The difference to the smallest is not negative, so it fits into 64 unsigned bits.
         wide = times.astype(np.uint64 if times.dtype == np.uint64 else np.int64)
-        return (wide - wide.min()).astype(np.uint64).astype(np.float64)
+        since: Floats = (wide - wide.min()).astype(np.uint64).astype(np.float64)
+        return since
     first, last = float(times.min()), float(times.max())
     if not math.isfinite(last - first):
         raise InputError("times and their range must be finite", where="time")
