@@ -154,7 +154,13 @@ def read_table(path: str | Path) -> AnswerTable:
 def read_part(path: Path) -> tuple[AnswerTable, bool]:
     """The table in a file, and whether its last line is complete."""
     lines, complete = read_lines(path)
-    return _table(lines, str(path)), complete
+    with located(str(path)):
+        if not lines:
+            raise InputError("is empty", fix="A table has at least a header.")
+        settings, events, notes = _joined_lines(lines)
+        if settings is None:
+            raise InputError("not a table: it has no header", fix="Read explanations with read_explanations.")
+        return AnswerTable(settings, tuple(events.values()), tuple(notes)), complete
 
 
 def read_explanations(path: str | Path) -> list[Explanation]:
@@ -188,8 +194,8 @@ def read_explanations(path: str | Path) -> list[Explanation]:
     if not lines or not complete:
         what = "the last line is incomplete" if lines else "is empty"
         raise InputError(what, where=str(path), fix="Write it again with write_explanations.")
-    _, events, _ = _joined_lines(lines)
     with located(str(path)):
+        _, events, _ = _joined_lines(lines)
         refuse_two_kinds(events)
     return [each for event in events.values() for each in event.explanations]
 
@@ -242,17 +248,13 @@ def read_lines(path: Path) -> tuple[list[Placed], bool]:
     placed: list[Placed] = []
     for number, text in enumerate(lines, 1):
         try:
-            placed += [_placed(f"{path}, line {number}", text)] if text.strip() else []
+            with located(f"{path}, line {number}"):
+                placed += [(f"line {number}", line_of(text))] if text.strip() else []
         except InputError as error:
             if number == len(lines) and placed and not isinstance(error.__cause__, msgspec.ValidationError):
                 return placed, False
             raise
     return placed, True
-
-
-def _placed(place: str, text: bytes) -> Placed:
-    with located(place):
-        return place, line_of(text)
 
 
 def _settings_of(line: Line, before: Settings | None) -> Settings:
@@ -264,16 +266,6 @@ def _settings_of(line: Line, before: Settings | None) -> Settings:
         names = ", ".join(line.settings.differing(before))
         raise InputError(f"a second header has other settings: {names}", fix="Keep such tables apart.")
     return line.settings
-
-
-def _table(lines: Sequence[Placed], where: str) -> AnswerTable:
-    if not lines:
-        raise InputError("is empty", where=where, fix="A table has at least a header.")
-    settings, events, notes = _joined_lines(lines)
-    with located(where):
-        if settings is None:
-            raise InputError("not a table: it has no header", fix="Read explanations with read_explanations.")
-        return AnswerTable(settings, tuple(events.values()), tuple(notes))
 
 
 def _joined_lines(lines: Sequence[Placed]) -> tuple[Settings | None, dict[EventId, Event], dict[str, None]]:
