@@ -204,7 +204,7 @@ def test_candidates_are_as_many_hops_away_as_there_are_layers() -> None:
     assert model.candidates(9).tolist() == [7, 8]
     assert model.part(9).edges.tolist() == [6, 7, 8]
     assert model.candidates(9, "nodes").tolist() == [7, 8, 9]
-    assert model.candidates(9, "entries").tolist() == list(range(21, 30))
+    assert model.candidates(9, "features").tolist() == [0, 1, 2]
     assert ex.PyGModel(Two(flow="target_to_source"), data).candidates(0).tolist() == [0, 1]
     assert ex.PyGModel(Two(), data, num_hops=4).candidates(9).tolist() == [5, 6, 7, 8]
 

@@ -79,7 +79,6 @@ def test_the_number_of_a_candidate_in_the_data() -> None:
     assert ex.Subgraph(PATH, candidates=[2, 0], ids=[7, 5]).ids.tolist() == [7, 5]
     features = ex.Subgraph(PATH, candidates=[4, 9], masked="features")
     assert (len(features), features.ids.tolist(), features.unit_count) == (2, [4, 9], 2)
-    assert features.edge_masks(np.array([[False, True]])).all()
     assert len(ex.Subgraph(PATH, masked="nodes")) == 4
 
 

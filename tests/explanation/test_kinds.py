@@ -1,4 +1,4 @@
-"""Nodes, features and entries as candidates, types of nodes and edges, several truths."""
+"""Nodes and features as candidates, several truths."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class Summed:
 
     def predict(self, subgraph: ex.Subgraph, target: Any, masks: np.ndarray) -> np.ndarray:
         numbers = np.arange(X.size).reshape(X.shape)
-        place = {"nodes": numbers // 2, "features": numbers % 2, "entries": numbers}[subgraph.masked]
+        place = {"nodes": numbers // 2, "features": numbers % 2}[subgraph.masked]
         kept = np.ones((len(masks), X.size), bool)
         kept[:, subgraph.ids] = masks
         return (kept[:, place] * X).sum(axis=(1, 2))
 
 
 def subgraph(masked: str, **given: Any) -> ex.Subgraph:
-    number = {"nodes": 3, "features": 2, "entries": 6}[masked]
+    number = {"nodes": 3, "features": 2}[masked]
     return ex.Subgraph([[0, 1], [1, 2]], **{"candidates": np.arange(number), "masked": masked} | given)
 
 
-@pytest.mark.parametrize(("masked", "worth"), [("nodes", X.sum(1)), ("features", X.sum(0)), ("entries", X.reshape(-1))])
+@pytest.mark.parametrize(("masked", "worth"), [("nodes", X.sum(1)), ("features", X.sum(0))])
 def test_each_kind_masks_what_it_says(masked: str, worth: np.ndarray) -> None:
     part = subgraph(masked)
     assert len(part) == part.unit_count == len(worth)
@@ -50,7 +50,7 @@ def test_each_kind_masks_what_it_says(masked: str, worth: np.ndarray) -> None:
         ({"masked": "edge"}, "masked"),
         ({"masked": "nodes", "candidates": [3]}, "there is no node 3 among 3"),
         ({"masked": "features", "candidates": [0, 0]}, "one is listed twice. List each feature once"),
-        ({"masked": "entries", "candidates": [-1]}, "there is no entry -1"),
+        ({"masked": "features", "candidates": [-1]}, "there is no feature -1"),
         ({"masked": "features"}, "Number the features that can be masked"),
     ],
 )

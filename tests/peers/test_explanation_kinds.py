@@ -19,7 +19,7 @@ from graphgauge.explanation import pyg_model
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
-NODE_MASKS = {"nodes": "object", "features": "common_attributes", "entries": "attributes"}
+NODE_MASKS = {"nodes": "object", "features": "common_attributes"}
 CONFIG = {"mode": "multiclass_classification", "return_type": "raw"}
 
 
@@ -89,10 +89,8 @@ def test_masked_features_by_hand(masked: str, node: int) -> None:
         for number in subgraph.ids[~kept]:
             if masked == "nodes":
                 changed[number] = 0
-            elif masked == "features":
-                changed[:, number] = 0
             else:
-                changed[number // 5, number % 5] = 0
+                changed[:, number] = 0
         with torch.no_grad():
             wanted = network()(changed, edge_index)[node]
         assert row == pytest.approx(wanted.numpy(), abs=1e-5)
@@ -139,13 +137,13 @@ def test_truths_of_nodes_and_features_survive_files(tmp_path: Any) -> None:
     truths[0, 2] = truths[1, 0] = True
     made = [
         ex.from_pyg(said, model, masked="nodes", event="n", truth=truths),
-        ex.from_pyg(said, model, masked="entries", event="e", truth=x.numpy() > 0),
+        ex.from_pyg(said, model, masked="features", event="e", truth=x.numpy()[0] > 0),
     ]
     ex.write_explanations(made, tmp_path / "said.jsonl")
     back = ex.read_explanations(tmp_path / "said.jsonl")
-    assert [each.context.subgraph.masked for each in back] == ["nodes", "entries"]
+    assert [each.context.subgraph.masked for each in back] == ["nodes", "features"]
     assert back[0].context.truth.shape == (2, len(back[0].context.subgraph))
-    assert back[1].context.truth.tolist() == (x.numpy().reshape(-1) > 0)[back[1].context.subgraph.ids].tolist()
+    assert back[1].context.truth.tolist() == (x.numpy()[0] > 0)[back[1].context.subgraph.ids].tolist()
     first, second = (ex.collect(model, each, sparsity_levels=[0.5], random=1) for each in (made, back))
     assert [row.outputs.tolist() for row in first] == [row.outputs.tolist() for row in second]
 
@@ -258,7 +256,7 @@ def typed_model(kind: str, task: str = "node", **options: Any) -> ex.PyGModel:
 
 @pytest.mark.parametrize("kind", ["to_hetero", "HeteroConv", "HGTConv"])
 @pytest.mark.parametrize("task", ["node", "edge", "graph"])
-@pytest.mark.parametrize("masked", ["edges", "nodes", "features", "entries"])
+@pytest.mark.parametrize("masked", ["edges", "nodes", "features"])
 def test_heterogeneous_answers_by_hand(kind: str, task: str, masked: str) -> None:
     """Every answer equals the module on the whole graph, with the masked edges removed or features set to 0."""
     torch = peer("torch")
@@ -274,7 +272,7 @@ def test_heterogeneous_answers_by_hand(kind: str, task: str, masked: str) -> Non
     one = ex.from_pyg(said, model, masked=masked)
     subgraph = one.context.subgraph
     if task != "graph":
-        assert len(subgraph) < {"edges": 115, "nodes": 65, "features": 8, "entries": 40 * 4 + 25 * 3}[masked]
+        assert len(subgraph) < {"edges": 115, "nodes": 65, "features": 8}[masked]
     names = [(name, row) for name, pairs in edges.items() for row in range(pairs.shape[1])]
     masks = random_masks(subgraph)
     for outputs, kept in zip(model.predict(subgraph, one.context.target, masks), masks, strict=True):
@@ -289,12 +287,8 @@ def test_heterogeneous_answers_by_hand(kind: str, task: str, masked: str) -> Non
         for number in gone if masked != "edges" else []:
             if masked == "nodes":
                 other["paper" if number < 40 else "author"][number - 40 * (number >= 40)] = 0
-            elif masked == "features":
-                other["paper" if number < 4 else "author"][:, number - 4 * (number >= 4)] = 0
-            elif number < 160:
-                other["paper"][number // 4, number % 4] = 0
             else:
-                other["author"][(number - 160) // 3, (number - 160) % 3] = 0
+                other["paper" if number < 4 else "author"][:, number - 4 * (number >= 4)] = 0
         with torch.no_grad():
             wanted = hetero(kind, task)(other, left, **inputs)[place]
         assert outputs == pytest.approx(wanted.numpy(), abs=1e-4)
@@ -368,7 +362,7 @@ def test_explainers_on_heterogeneous_data() -> None:
 # ------------------------------------------------------------------------------------- several graphs
 
 
-@pytest.mark.parametrize("masked", ["edges", "nodes", "features", "entries"])
+@pytest.mark.parametrize("masked", ["edges", "nodes", "features"])
 @pytest.mark.parametrize("alone", [True, False])
 def test_one_graph_of_several(masked: str, alone: bool) -> None:
     """Explained alone or in the batch: the same candidates, importances and answers."""
@@ -385,11 +379,11 @@ def test_one_graph_of_several(masked: str, alone: bool) -> None:
         _, said = explained("graph", node_mask="attributes", **given)
         one = ex.from_pyg(said, model, target=number, masked=masked)
         subgraph = one.context.subgraph
-        first = {"edges": edges[number], "nodes": starts[number], "features": 0, "entries": 5 * starts[number]}[masked]
+        first = {"edges": edges[number], "nodes": starts[number], "features": 0}[masked]
         assert (subgraph.ids >= first).all()
         assert one.context.event == number
         mask = said.edge_mask if masked == "edges" else said.node_mask
-        mask = mask.sum(1) if masked == "nodes" else mask.sum(0) if masked == "features" else mask.reshape(-1)
+        mask = mask.reshape(-1) if masked == "edges" else mask.sum(1 if masked == "nodes" else 0)
         assert one.importance == pytest.approx(mask.numpy()[subgraph.ids - (first if alone else 0)])
         masks = random_masks(subgraph, 5)
         for outputs, kept in zip(model.predict(subgraph, number, masks), masks, strict=True):

@@ -7,7 +7,7 @@ model, explanations ── ask.collect ──▶ table ── sample.sample_of �
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
@@ -18,7 +18,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grid import Grid
 from graphgauge.core.items import Items
-from graphgauge.core.loop import Measured, broken_down, measure
+from graphgauge.core.loop import broken_down, measure
 from graphgauge.core.metric import Estimate, NoChance
 from graphgauge.core.options import confidence_level, nan_policy, whole_number
 from graphgauge.core.progress import SILENT, Progress
@@ -26,13 +26,14 @@ from graphgauge.core.registry import DEFAULT, Chosen, find, select
 from graphgauge.core.result import Result
 from graphgauge.core.types import Floats
 from graphgauge.explanation.ask import collect
-from graphgauge.explanation.conventions import TOLD, conventions_of, refuse_joined, under
 from graphgauge.explanation.declared import COMPARED, estimated, refuse_foreign, wanted_by
+from graphgauge.explanation.fidelity import refuse_joined, under
 from graphgauge.explanation.figure import curves
 from graphgauge.explanation.inputs import RANDOM, Explanation
 from graphgauge.explanation.masks import LEVELS, Settings, numbers_of, shares_of
 from graphgauge.explanation.sample import Rules, Sample, sample_of, samples_by_need
 from graphgauge.explanation.table import AnswerTable, chosen_of
+from graphgauge.explanation.words import TOLD, conventions_of
 from graphgauge.io.code import own_code
 from graphgauge.protocols import under_protocols
 from graphgauge.stats.comparison import compare as compare_runs
@@ -129,25 +130,16 @@ def evaluate(
     >>> round(ev["fidelity_drop@0.3"].value, 4)
     0.3
     """
-    unknown = next((name for name in asking if name not in signature(collect).parameters), None)
-    if unknown is not None:
-        raise TypeError(f"evaluate() got an unexpected keyword argument {unknown!r}")
+    signature(collect).bind_partial(**asking)  # refuses unknown names
     level, rules = confidence_level(confidence), Rules(score, label_threshold, delta_t)
     nan_policy(nan)
-    asking |= {
-        "sparsity_levels": sparsity_levels,
-        "topk": topk,
-        "model_output": model_output,
-        "by": by,
-        "ties": ties,
-        "random": random,
-        "seed": whole_number("seed", seed) or None,
-    }
+    shared = {"sparsity_levels": sparsity_levels, "topk": topk, "model_output": model_output, "by": by, "ties": ties}
+    asking |= shared | {"random": random, "seed": whole_number("seed", seed) or None}
     asking = {name: value for name, value in asking.items() if value is not None}
     wanted_by(metrics)  # refuses unknown names before a model is asked
     if explanations is None:
-        answers = as_table(table)
-        _refuse_other(answers, asking)
+        answers = _require_table(table)
+        _refuse_other(answers.settings, asking)
     else:
         said = [explanations] if isinstance(explanations, Explanation) else list(explanations)
         chosen_of((each.explainer for each in said if isinstance(each, Explanation)), explainer)
@@ -161,7 +153,7 @@ def evaluate(
     listed, named = _selected(metrics, samples, sample)
     chosen = [(under(metric, protocol), params) for metric, params in listed]
     measured = measure(chosen, samples, named=named, confidence=level, conventions=conventions)
-    keyed = dict(_keyed(chosen))
+    by_key = {metric.key_of(**params): (metric, params) for metric, params in chosen}
 
     def by_group(axis: str, labels: Sequence[Any]) -> Grid:
         """Every metric for each group of events, with its interval."""
@@ -173,7 +165,7 @@ def evaluate(
     return Evaluation(
         "explanation",
         [
-            _against_random(each, measured.estimates[each.key], keyed[each.key], sample, level)
+            _against_random(each, measured.estimates[each.key], by_key[each.key], sample, level)
             for each in measured.results
         ],
         conventions={name: text for name, text in conventions.items() if name in TOLD or text != usual.get(name)},
@@ -181,7 +173,11 @@ def evaluate(
         breakdowns={axis: by_group(axis, labels) for axis, labels in _labels(groups, sample).items()},
         skipped=measured.skipped,
         materials={"answers": sample},
-        per_item=_items_of(sample, measured),
+        per_item=Items(
+            "event",
+            np.array([str(event.id) for event in sample.events], np.str_),
+            {key: each.facts["events"] for key, each in measured.estimates.items() if "events" in each.facts},
+        ),
         drawings=lambda: {"curves": curves(sample, level)} if {"drop", "keep"} <= {*sample.rows} else {},
     )
 
@@ -252,7 +248,7 @@ def compare(
     """
     if isinstance(table, Sequence) and table and isinstance(table[0], Explanation):
         table = collect(None, table, metrics=[metric])
-    answers = as_table(table)
+    answers = _require_table(table)
     refuse_foreign(metric)
     entry, params = find(metric, "explanation")
     key = entry.key_of(**params)
@@ -309,10 +305,7 @@ def from_files(
     return evaluate(asked, explanations, path=save_answers, progress=progress.stage, **options)
 
 
-def as_table(table: Any) -> AnswerTable:
-    """A table, or the dictionaries of its lines; or an error that says what to pass."""
-    if isinstance(table, list) and table and isinstance(table[0], Mapping):
-        return AnswerTable.from_records(table)
+def _require_table(table: Any) -> AnswerTable:
     if not isinstance(table, AnswerTable):
         what = f"expected the result of collect(), found {type(table).__name__}"
         raise InputError(what, where="table", fix="With a model, also pass explanations; read a file with read_table.")
@@ -321,25 +314,15 @@ def as_table(table: Any) -> AnswerTable:
 
 def _selected(metrics: Any, samples: Mapping[str, Sample], sample: Sample) -> tuple[list[Chosen], frozenset[str]]:
     """The metrics with their parameters: those of the default at their own level, others at all that are collected."""
-    asked = list(metrics) if isinstance(metrics, list | tuple) else metrics
-    usual = metrics is None or (isinstance(asked, list) and DEFAULT in asked)
-    listed, named = select("explanation", None, samples)[0] if usual else [], frozenset[str]()
-    rest = [each for each in asked if each != DEFAULT] if isinstance(asked, list) else asked
-    if rest:
-        more, named = select("explanation", rest, samples, {"level": sample.grid})
-        listed = list(dict(_keyed([*listed, *more])).values())
-    return listed, named
-
-
-def _items_of(sample: Sample, measured: Measured) -> Items:
-    """The values of single events, of the metrics that are means of them."""
-    ids = np.array([str(event.id) for event in sample.events], np.str_)
-    values = {key: each.facts["events"] for key, each in measured.estimates.items() if "events" in each.facts}
-    return Items("event", ids, values)
-
-
-def _keyed(chosen: Iterable[Chosen]) -> Iterator[tuple[str, Chosen]]:
-    return ((metric.key_of(**params), (metric, params)) for metric, params in chosen)
+    listed = metrics if isinstance(metrics, list | tuple) else [DEFAULT if metrics is None else metrics]
+    usual = select("explanation", None, samples)[0] if DEFAULT in listed else []
+    rest = [each for each in listed if each != DEFAULT]
+    more, named = (
+        ([], frozenset[str]())
+        if usual and not rest
+        else select("explanation", metrics if isinstance(metrics, str) else rest, samples, {"level": sample.grid})
+    )
+    return list({metric.key_of(**params): (metric, params) for metric, params in (*usual, *more)}.values()), named
 
 
 # ---- comparisons
@@ -386,13 +369,13 @@ def _against_random(result: Result, estimate: Estimate, chosen: Chosen, sample: 
 # ---- what is asked for
 
 
-def _refuse_other(table: AnswerTable, asking: Mapping[str, Any]) -> None:
+def _refuse_other(settings: Settings, asking: Mapping[str, Any]) -> None:
     """A table was collected with options of its own, which can be repeated; the ranking of none is normalised."""
+    given = {name: asking[name] for name in settings.__struct_fields__ if name in asking}
     levels, topk = shares_of(asking.get("sparsity_levels")), numbers_of(asking.get("topk"))
-    given = {name: asking[name] for name in table.settings.__struct_fields__ if name in asking}
     Settings(**given | {"levels": levels or LEVELS, "topk": topk})  # refuses what no table could have
     for name, value in asking.items():
-        own = getattr(table.settings, name, None)
+        own = getattr(settings, name, None)
         if name != "normalize" and (own is None or value != own):
             own = "" if own is None else f", with {name}={own!r}"
             what = f"{name}={value!r:.40} is an option of asking, and the table was collected already{own}"
@@ -403,34 +386,30 @@ def _refuse_other(table: AnswerTable, asking: Mapping[str, Any]) -> None:
 
 
 def _labels(groups: Any, sample: Sample) -> dict[str, list[Any]]:
-    """The group of each event along each axis."""
-    if not isinstance(groups, Iterable | None):
-        fix = f"Use {' or '.join(map(repr, GROUPS))}, or {{name: {{event: group}}}}."
-        raise OptionError(f"groups must be names or dictionaries by event, not {groups!r:.40}", fix=fix)
-    names = [groups] if isinstance(groups, str) else groups or ()
+    """The group of each event along each axis: its own, or the one that a dictionary has for it."""
+    names = [groups] if isinstance(groups, str) or not isinstance(groups, Iterable | None) else groups or ()
     given = groups if isinstance(groups, Mapping) else dict.fromkeys(names)
-    return {axis: _group_of_each(axis, by_event, sample) for axis, by_event in given.items()}
+    labels: dict[str, list[Any]] = {}
+    for axis, by_event in given.items():
+        if by_event is None:
+            labels[axis] = _own_groups(one_of("groups", axis, GROUPS), sample)
+            continue
+        if not isinstance(by_event, Mapping) or not isinstance(axis, str) or axis == "n":
+            raise OptionError(f"groups {axis!r:.40} are not named groups by event", fix="{name: {event: group}}.")
+        known = {str(event): group for event, group in by_event.items()}
+        labels[axis] = [known.get(str(event.id)) for event in sample.events]
+        pairs = zip(sample.events, labels[axis], strict=True)
+        absent = next((event.id for event, group in pairs if group is None or group != group), None)
+        if absent is not None:
+            raise InputError(f"event {absent!r:.80} has no group", where=f"groups, {axis}")
+    return labels
 
 
-def _group_of_each(axis: Any, by_event: Any, sample: Sample) -> list[Any]:
-    """The group of each event along one axis: its own, or the one that a dictionary has for it."""
-    if not isinstance(axis, str) or axis == "n":
-        raise OptionError(f"{axis!r:.40} cannot name groups", fix="Use another text.")
-    if by_event is None:
-        return list(_own_groups(one_of("groups", axis, GROUPS), sample))
-    if not isinstance(by_event, Mapping):
-        raise OptionError(f"groups of {axis!r:.40} must be a dictionary by event", fix="{event: group, …}.")
-    known = {str(event): group for event, group in by_event.items()}
-    groups = [known.get(str(event.id)) for event in sample.events]
-    for event, group in zip(sample.events, groups, strict=True):
-        if group is None or group != group:
-            raise InputError(f"event {event.id!r:.80} has no group", where=f"groups, {axis}")
-    return groups
-
-
-def _own_groups(axis: str, sample: Sample) -> Iterator[str]:
+def _own_groups(axis: str, sample: Sample) -> list[str]:
     """The predicted class of each event, or whether it is the label."""
     if not sample.settings.asked:
         raise InputError(f"groups by {axis} need the answers of a model", where="groups")
-    for predicted, label in zip(sample.answers.predicted.tolist(), sample.label.tolist(), strict=True):
-        yield str(predicted) if axis == "class" else "unknown" if label < 0 else "yes" if label == predicted else "no"
+    predicted, label = sample.answers.predicted, sample.label
+    if axis == "class":
+        return [str(each) for each in predicted.tolist()]
+    return [*np.where(label < 0, "unknown", np.where(label == predicted, "yes", "no")).tolist()]

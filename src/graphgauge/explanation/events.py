@@ -102,7 +102,8 @@ def grouped(explanations: Iterable[Explanation]) -> list[Event]:
     """Explanations by event, in order of first appearance. Without ids, each context is an event, and is numbered."""
     several = isinstance(explanations, Iterable) and not isinstance(explanations, Explanation)
     said: list[Any] = [*explanations] if several else [explanations]
-    for kind in {type(each) for each in said if not isinstance(each, Explanation)}:
+    kind = next((type(each) for each in said if not isinstance(each, Explanation)), None)
+    if kind is not None:
         name = f"{kind.__module__}." * ("torch" in kind.__module__) + kind.__name__
         what = f"expected Explanation objects, found {name}"
         fix = "Read a file with read_explanations; wrap other libraries' objects with from_pyg or from_result."
@@ -319,11 +320,6 @@ class _ExplanationFields(Struct, omit_defaults=True, forbid_unknown_fields=True)
     elapsed: float | None = None
     seed: int | None = None
 
-    @classmethod
-    def of(cls, one: Explanation) -> _ExplanationFields:
-        elapsed = None if one.elapsed is None else float(one.elapsed)
-        return cls(one.explainer, plain(one.importance), elapsed, one.seed)
-
 
 class Line(Struct, omit_defaults=True, forbid_unknown_fields=True):
     """A header has a schema and settings, a note only that, an event the rest; explanations alone have no masks."""
@@ -355,30 +351,28 @@ def note_line(note: str) -> bytes:
 def event_line(event: Event) -> bytes:
     """The line of an event."""
     context, graph = event.context, event.subgraph
-    every = graph.masked == EDGES and np.array_equal(graph.candidates, np.arange(graph.edges))
-    same_ids = np.array_equal(graph.ids, graph.candidates)
-    subgraph = _GraphFields(
-        edge_index=plain(graph.edge_index),
-        nodes=plain(graph.nodes),
-        times=plain(graph.times),
-        candidates=None if every else plain(graph.candidates),
-        units=plain(graph.units),
-        ids=None if same_ids else plain(graph.ids),
-        masked=graph.masked,
-    )
+    fields = {name: plain(getattr(graph, name)) for name in _GraphFields.__struct_fields__}
+    if fields["ids"] == fields["candidates"]:
+        del fields["ids"]
+    if graph.masked == EDGES and fields["candidates"] == [*range(graph.edges)]:
+        del fields["candidates"]
     truths: Any = [np.flatnonzero(truth).tolist() for truth in context.truths]
     line = Line(
         event=event.id,
         target=plain_target(context.target),
         label=context.label,
         truth=None if context.truth is None else truths if context.truth.ndim == 2 else truths[0],
-        subgraph=subgraph,
-        explanations=[_ExplanationFields.of(each) for each in event.explanations],
+        subgraph=_GraphFields(**fields),
+        explanations=[_fields_of(each) for each in event.explanations],
         masks=[bits.hex() for bits in packed(event.masks)],
         outputs=plain(event.outputs),
         apart=event.apart,
     )
     return _encoded(line)
+
+
+def _fields_of(one: Explanation) -> _ExplanationFields:
+    return _ExplanationFields(*(plain(getattr(one, name)) for name in _ExplanationFields.__struct_fields__))
 
 
 def _encoded(line: Line) -> bytes:

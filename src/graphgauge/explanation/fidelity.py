@@ -1,4 +1,6 @@
-"""Metrics of a model's answers on masked graphs; those of the edges alone are in `metrics`.
+"""Metrics of a model's answers on masked graphs, also as the original protocol reads them.
+
+Those of the edges alone are in `metrics`.
 
 f(G) is the score of the whole graph, by default the probability of the class predicted on it. E is the number of units,
 and k at a level s is s · E as Python rounds it. Values are means over events.
@@ -6,14 +8,16 @@ and k at a level s is s · E as Python rounds it. Values are means over events.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, NoChance
-from graphgauge.core.types import Floats
+from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, Metric, NoChance
+from graphgauge.core.types import Floats, Ints
 from graphgauge.explanation.declared import EMPTY, SCORED, against, explained
 from graphgauge.explanation.inputs import RANDOM
 from graphgauge.explanation.masks import Level
@@ -338,3 +342,122 @@ def robust_keep(s: Sample, *, level: Level = _USUAL) -> Estimate:
 def robust_delta(s: Sample, *, level: Level = _USUAL) -> Estimate:
     """Robust fidelity+ minus robust fidelity−: a part of the explanation matters more than a part of the rest."""
     return s.mean(_sampled(s, "robust_drop", level) - _sampled(s, "robust_keep", level), ends=(-2.0, 2.0))
+
+
+# ---- the original protocol, where it differs: as its library computes it, and as its reference document defines it
+#
+# `time_to_explain` is the library's public source at commit 239f3f2: scores are outputs as they are, `fidelity_keep` is
+# 1 minus a change, and every fidelity is better if it is higher. `time_to_explain_reference` is the document: f is the
+# largest probability, and the best of `fidelity_keep` is its largest value. Their other options are in `protocols`.
+
+_ANY = (-np.inf, np.inf)
+
+
+def under(metric: Metric, protocol: str | None) -> Metric:
+    """A metric as a protocol reads it."""
+    changes = READINGS.get(protocol or "", {}).get(metric.key)
+    if changes is None:
+        return metric
+    function = changes.get("function", metric.function)
+    chance = metric.chance if isinstance(metric.chance, NoChance) else against("empty", "random")(function)
+    return replace(metric, **{"bounds": _ANY, **changes, "chance": chance})
+
+
+def refuse_joined(sample: Sample, protocol: str | None) -> None:
+    """The library masks candidates one by one."""
+    joined = np.flatnonzero(sample.units != [len(event.subgraph) for event in sample.events])
+    if protocol == "time_to_explain" and joined.size:
+        what = f"event {sample.events[joined[0]].id!r:.80} masks edges together, and {protocol} masks them one by one"
+        raise InputError(what, where="units", fix='Pass units="edges" to Subgraph or from_pyg; from_result does.')
+
+
+# ---- both
+
+
+def _largest(s: Sample, heights: Floats) -> Estimate:
+    """The largest height of each event over all levels."""
+    return replace(s.mean(heights.max(axis=1), ends=_ANY), oracle=True)
+
+
+def _level_of(s: Sample, heights: Floats) -> Estimate:
+    """The level at which it is reached: a share, or a number of edges."""
+    levels = np.array([float(level.removeprefix("k=")) for level in s.grid])
+    return replace(s.mean(levels[heights.argmax(axis=1)], ends=_ANY), oracle=True)
+
+
+def _best_level(s: Sample) -> Estimate:
+    """The level of the largest |f(G) − f(G without the top k)|."""
+    return _level_of(s, np.abs(s.drops))
+
+
+def _pushed(s: Sample, level: Level, positive: Any) -> Estimate:
+    """f(top k only) − f(G) where an event is positive, and the opposite otherwise."""
+    gain = -s.keeps[:, s.level(level)]
+    label = np.where(s.label >= 0, s.label == 1, positive)[s.event]
+    return s.mean(np.where(label, gain, -gain), ends=_ANY)
+
+
+# ---- the library
+
+
+def _kept(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """1 − |f(G) − f(top k only)|."""
+    return s.mean(1 - np.abs(s.keeps[:, s.level(level)]), ends=_ANY)
+
+
+def _library_labels(s: Sample, rows: Ints) -> Ints:
+    """The class of answers: of a single output, whether it is at the threshold."""
+    outputs = s.answers.outputs[rows]
+    if outputs.shape[-1] == 1:
+        return (outputs[..., 0] >= s.rules.label_threshold).astype(np.int64)
+    return np.asarray(outputs.argmax(axis=-1))
+
+
+def _tempme(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """f(top k only) − f(G) if the label is 1, and the opposite otherwise; by default the label of the whole graph."""
+    return _pushed(s, level, _library_labels(s, s.answers.whole) == 1)
+
+
+def _library_sweep(s: Sample) -> Estimate:
+    """Share of a sweep over the kept top edges that has the label of the whole graph; shares may round to no edge."""
+    none = np.rint(s.settings.shares * s.units[s.event][:, np.newaxis]) == 0
+    rows = np.where(none, s.answers.empty[s.event][:, np.newaxis], s.masked("sweep"))
+    same = _library_labels(s, rows) == _library_labels(s, s.answers.whole)[s.event][:, np.newaxis]
+    area = np.trapezoid(same.astype(np.float64), s.settings.shares, axis=1)
+    return s.mean(area / s.settings.acc_cap, ends=(0.0, 1.0))
+
+
+# ---- the document
+
+
+def _reference_tempme(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """f(top k only) − f(G) if the label is 1, and the opposite otherwise; without one, it is 1 if f(G) ≥ threshold."""
+    refuse_third_label(s)
+    return _pushed(s, level, s.f(s.answers.whole, np.arange(len(s))) >= s.rules.label_threshold)
+
+
+def _keeping(heights: Callable[[Sample], Floats], **changes: Any) -> dict[str, dict[str, Any]]:
+    """The best of `fidelity_keep` and its level, where higher is better."""
+    best = {"function": lambda s: _largest(s, heights(s)), "direction": "higher", **changes}
+    return {
+        "fidelity_best.k": {"function": _best_level},
+        "fidelity_best_keep": best,
+        "fidelity_best_keep.k": {"function": lambda s: _level_of(s, heights(s))},
+    }
+
+
+READINGS: Mapping[str, Mapping[str, dict[str, Any]]] = {
+    "time_to_explain": {
+        "fidelity_drop@{level}": {},
+        "fidelity_keep@{level}": {"function": _kept, "direction": "higher"},
+        "fidelity_best": {},
+        **_keeping(lambda s: 1 - np.abs(s.keeps)),
+        "fidelity_tempme@{level}": {"function": _tempme},
+        "acc_auc": {"function": _library_sweep, "bounds": (0, 1)},
+    },
+    "time_to_explain_reference": {
+        "fidelity_keep@{level}": {"direction": "higher", "bounds": (0, 1)},
+        **_keeping(lambda s: np.abs(s.keeps), bounds=(0, 1)),
+        "fidelity_tempme@{level}": {"function": _reference_tempme, "bounds": (-1, 1)},
+    },
+}

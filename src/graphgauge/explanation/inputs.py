@@ -14,9 +14,9 @@ from graphgauge.core.arrays import as_labels, as_numeric, is_tensor
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.types import AnyArray, Ints, Mask
 
-# What candidates are: edges; nodes, whose features are masked; columns of the node features; single entries of them.
-EDGES, NODES, FEATURES, ENTRIES = MASKED = ("edges", "nodes", "features", "entries")
-SINGULAR = {EDGES: "edge", NODES: "node", FEATURES: "feature", ENTRIES: "entry"}
+# What candidates are: edges; nodes, whose features are masked; columns of the node features.
+EDGES, NODES, FEATURES = MASKED = ("edges", "nodes", "features")
+SINGULAR = {EDGES: "edge", NODES: "node", FEATURES: "feature"}
 # Orders of the units that nothing decides, as one more explainer.
 RANDOM = "random explainer"
 
@@ -73,7 +73,7 @@ class Subgraph:
         (M,) time of each edge, for temporal graphs.
     candidates
         (E,) the edges that can be masked, as columns of `edge_index`; all by default. With another `masked`: rows of
-        `nodes`, columns of the node features, or entries of them, numbered row by row.
+        `nodes`, or columns of the node features.
     units
         (E,) one id per candidate: candidates with the same id are masked together. By default, the two directions of a
         pair of nodes at one time are one unit if there is one edge in each. Every other edge is a separate unit,
@@ -81,8 +81,8 @@ class Subgraph:
     ids
         (E,) the number of each candidate in the model's data; by default the candidates as they are numbered here.
     masked
-        What candidates are: `edges`; `nodes`, whose features are masked; `features`, which are columns of the node
-        features; or `entries` of the node features.
+        What candidates are: `edges`; `nodes`, whose features are masked; or `features`, which are columns of the node
+        features.
     native
         The model's native object for this subgraph, for models that require one; not stored.
 
@@ -92,8 +92,6 @@ class Subgraph:
     >>> graph = explanation.Subgraph([[0, 1, 2], [1, 2, 3]], candidates=[0, 2])
     >>> len(graph), graph.ids.tolist()
     (2, [0, 2])
-    >>> graph.edge_masks([[True, False]]).tolist()
-    [[True, True, False]]
     """
 
     edge_index: Any
@@ -162,24 +160,6 @@ class Subgraph:
     def __len__(self) -> int:
         """The number of candidates, which is the width of a mask."""
         return len(self.candidates)
-
-    def edge_masks(self, masks: Mask) -> Mask:
-        """Masks over all edges, from masks over the candidates; other edges always stay.
-
-        Parameters
-        ----------
-        masks
-            (B, candidates), True where a candidate is kept.
-
-        Returns
-        -------
-        Mask
-            (B, edges).
-        """
-        kept = np.ones((len(masks), self.edges), bool)
-        if self.masked == EDGES:
-            kept[:, self.candidates] = masks
-        return kept
 
     @cached_property
     def ends(self) -> tuple[Ints, Ints]:

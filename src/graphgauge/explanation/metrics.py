@@ -18,6 +18,7 @@ from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats, Ints, Mask
 from graphgauge.explanation import fidelity  # noqa: F401, its metrics come first
 from graphgauge.explanation.declared import EMPTY, LAWS, against, explained
+from graphgauge.explanation.events import Event
 from graphgauge.explanation.inputs import RANDOM
 from graphgauge.explanation.masks import Level
 from graphgauge.explanation.sample import EMPTY as NOTHING
@@ -54,8 +55,7 @@ def _timed_edges(sample: Sample, levels: Sequence[Level]) -> _TimedEdges:
     most = np.max([sample.count(level) for level in levels], axis=0)
     for event, ranks, count in zip(sample.events, sample.ranks, most, strict=True):
         graph, places = event.subgraph, np.arange(len(ranks))[:, np.newaxis]
-        times = graph.candidate_times
-        phase = None if times is None else phases(times, sample.rules.delta_t)
+        phase = _phase(sample, event)
         if phase is not None and len(ranks):
             rank = ranks[:, graph.unit_of]
             order = graph.order[np.argsort(rank[:, graph.order], axis=1, kind="stable")]
@@ -68,6 +68,15 @@ def _timed_edges(sample: Sample, levels: Sequence[Level]) -> _TimedEdges:
         first_ranking += len(ranks)
     ranking, rank, source, sink, phase = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return _TimedEdges(ranking, rank, *touching(source, sink, phase, longest))
+
+
+def _phase(sample: Sample, event: Event) -> Floats | None:
+    """The times of an event's candidates over ΔT, which are the same for all explainers."""
+    key, times = ("phase", sample.rules.delta_t, event.id), event.subgraph.candidate_times
+    if key not in sample.shared:
+        sample.shared[key] = None if times is None else phases(times, sample.rules.delta_t)
+    phase: Floats | None = sample.shared[key]
+    return phase
 
 
 def _cohesiveness(sample: Sample, level: Level, pairs: str) -> Estimate:
@@ -228,8 +237,8 @@ def _area(ranks: Floats, truth: Mask) -> float:
 
 def _midranks(values: Floats) -> Floats:
     """Ranks from 0 for the lowest, ties averaged; multiples of one half, so that sums are exact."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts + 1) / 2)[place])
+    rising = np.sort(values)
+    return np.asarray((np.searchsorted(rising, values, "left") + np.searchsorted(rising, values, "right") - 1) / 2)
 
 
 # ---- other seeds
@@ -263,9 +272,10 @@ def _agreement(sample: Sample, place: int, count: int) -> float:
 
 def _two_draws(sample: Sample, *, level: Level = _USUAL) -> Iterable[Reference]:
     """Two random explanations of the same size, of the events that have a value."""
-    if len(sample.shuffled.owner):
-        values, random = (stability_jaccard(each, level=level).facts["events"] for each in (sample, sample.shuffled))
-        yield Reference(RANDOM, float(random[~np.isnan(values)].mean()))
+    values, random = (stability_jaccard(each, level=level).facts["events"] for each in (sample, sample.shuffled))
+    random = random[~np.isnan(values) & ~np.isnan(random)]
+    if len(random):
+        yield Reference(RANDOM, float(random.mean()))
 
 
 @_selected("stability_jaccard@{level}", needs=("seeds",), reference="jaccard1912", chance=_two_draws)

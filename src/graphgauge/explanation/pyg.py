@@ -8,11 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Floats, Ints, as_numeric, is_tensor
+from graphgauge.core.arrays import as_numeric, is_tensor
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.extras import need
-from graphgauge.explanation.inputs import MASKED, Context, Explanation, Subgraph, lined_up, whole_numbers
-from graphgauge.explanation.pyg_graph import Graph, Part, by_type, is_typed, message_layers, ranked_by, values_of
+from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.explanation.inputs import (
+    EDGES,
+    FEATURES,
+    MASKED,
+    NODES,
+    SINGULAR,
+    Context,
+    Explanation,
+    Subgraph,
+    lined_up,
+    whole_numbers,
+)
+from graphgauge.explanation.pyg_graph import Graph, Part, is_typed, message_layers
 from graphgauge.explanation.pyg_model import PyGModel, checked_number, same
 
 # Of a recorded answer, which may come from another device.
@@ -50,15 +62,15 @@ def from_pyg(
         The node, the pair (or its column in `edge_label_index`) or the number of the graph that was explained; by
         default the explanation's `index`. If several were explained at once, one of them: call it for each.
     masked
-        What is ranked and masked: `edges` by the edge mask; `nodes`, `features` (columns) or single `entries` of the
-        node features by the node mask. By default edges, or what the shape of the node mask says if there is no edge
-        mask. Masks of entries are added up for nodes and features.
+        What is ranked and masked: `edges` by the edge mask; `nodes` or `features` (columns) by the node mask, of which
+        single entries are added up. By default edges; without an edge mask features if the node mask has several
+        columns, and nodes otherwise.
     candidates
         The edges (nodes, features) that can be masked, as booleans or as numbers, to override this choice.
     truth, units
-        One value per edge of the graph, or per node, feature or entry that is masked; those of the candidates are
-        kept. In a heterogeneous graph, dictionaries by type. Several rows are several accepted truths. By default the
-        two directions of a pair are one unit in a graph of one type; `units="edges"` masks them separately.
+        One value per edge of the graph, or per node or feature that is masked; those of the candidates are kept. In a
+        heterogeneous graph, dictionaries by type. Several rows are several accepted truths. By default the two
+        directions of a pair are one unit in a graph of one type; `units="edges"` masks them separately.
     event
         The event's id; by default the node, pair or graph that was explained.
     seed
@@ -101,21 +113,21 @@ def from_pyg(
         raise InputError(what, where="explanation", fix=fix)
     target, place = _explained(explanation, model, target)
     part = _explained_part(explanation, model, target)
-    prediction = _of_whole(explanation, "prediction")
+    prediction = getattr(explanation, "prediction", None)
     if prediction is not None:
         _require_same_answer(as_numeric(prediction, "prediction"), model, target, place)
     if masked is not None:
         one_of("masked", masked, MASKED)
-    masked, importance = ranked_by(explanation, part.graph, masked)
-    numbers, places = model.candidates(target, masked), part.places(masked, model.graph)
+    masked, importance = _ranked(explanation, part.graph, masked)
+    numbers, places = model.candidates(target, masked), part.places(masked)
     if candidates is not None:
         numbers = places[_numbered(candidates, len(importance), "candidates")]
     local = np.searchsorted(places, numbers)
     if units is None and part.graph.typed:
         units = "edges"  # the two directions of a relation have different types
     if not isinstance(units, str | None):
-        units = values_of(units, part.graph, masked, "units")[local]
-    right = None if truth is None else values_of(truth, part.graph, masked, "truth")[..., local]
+        units = _values_of(units, part.graph, masked, "units")[local]
+    right = None if truth is None else _values_of(truth, part.graph, masked, "truth")[..., local]
     context = Context(
         _subgraph(model.graph, numbers, masked, units),
         target,
@@ -260,7 +272,7 @@ def _targets(model: PyGModel, index: Any) -> list[int]:
 
 
 def _pairs(model: PyGModel) -> Any:
-    pairs = _of_whole(model.data, "edge_label_index")
+    pairs = getattr(model.data, "edge_label_index", None)
     if pairs is None:
         raise InputError("have no edge_label_index", where="data", fix="Give them the pairs to explain.")
     return pairs
@@ -283,7 +295,7 @@ def _arguments(model: PyGModel, target: int) -> tuple[Any, Any, dict[str, Any]]:
 def _labels(model: PyGModel, target: int) -> Any:
     """The true classes, which an explanation of a phenomenon is about."""
     typed = model.graph.typed and model.task == "node"
-    classes = model.data[model.types[0]].get("y") if typed else _of_whole(model.data, "y")
+    classes = model.data[model.types[0]].get("y") if typed else getattr(model.data, "y", None)
     if classes is None:
         fix = "Store the classes, or the module's predictions, as y."
         raise InputError("have no y, which explains a phenomenon", where="data", fix=fix)
@@ -293,25 +305,14 @@ def _labels(model: PyGModel, target: int) -> Any:
 # ---- what was explained
 
 
-def _of_whole(explanation: Any, name: str) -> Any:
-    """A value that belongs to the whole explanation, not to a type; None if it is missing."""
-    if not is_typed(explanation):
-        return explanation.get(name)
-    try:
-        found = getattr(explanation, name)
-    except (AttributeError, KeyError):
-        return None
-    return None if callable(found) else found
-
-
 def _explained(explanation: Any, model: PyGModel, target: Any) -> tuple[Any, int]:
     """The target in the model's terms, and the row of its answer."""
-    index = _of_whole(explanation, "index") if target is None else target
+    index: Any = getattr(explanation, "index", None) if target is None else target
     if is_tensor(index) or isinstance(index, np.ndarray | np.generic):
         numbers = as_numeric(index, "index")
         index = (np.flatnonzero(numbers) if numbers.ndim and numbers.dtype.kind == "b" else numbers).tolist()
     index = index[0] if isinstance(index, list) and len(index) == 1 else index
-    pairs = _of_whole(explanation, "edge_label_index") if model.task == "edge" else None
+    pairs = getattr(explanation, "edge_label_index", None) if model.task == "edge" else None
     pairs = None if pairs is None else whole_numbers(pairs, "edge_label_index").reshape(2, -1)
     if model.task == "edge" and target is not None and np.size(index) == 2:
         pair = model.checked_target(index)
@@ -340,7 +341,7 @@ def _event(model: PyGModel, target: Any) -> str | int | None:
 
 def _explained_part(explanation: Any, model: PyGModel, target: Any) -> Part:
     """The data that have the explanation's edges: all, or one graph of several."""
-    edges = {kind: whole_numbers(each, "edge_index") for kind, each in by_type(explanation, "edge_index").items()}
+    edges = {kind: whole_numbers(each, "edge_index") for kind, each in _by_type(explanation, "edge_index").items()}
     for part in (model.everything, model.whole(target)):
         ours = part.graph.edge_index
         if all(np.array_equal(edges.get(kind, []), whole_numbers(each, "")) for kind, each in ours.items()):
@@ -364,7 +365,7 @@ def _require_same_answer(prediction: AnyArray, model: PyGModel, target: Any, pla
 
 def _true_class(explanation: Any, prediction: Any, place: int) -> int | None:
     """The true class, if that was explained (a phenomenon); torch_geometric then records no prediction."""
-    target = _of_whole(explanation, "target")
+    target = getattr(explanation, "target", None)
     if prediction is not None or target is None:
         return None
     return int(_row(whole_numbers(target, "target").reshape(-1), place, "target"))
@@ -378,7 +379,72 @@ def _row(values: AnyArray, place: int, name: str) -> Any:
     return values[place]
 
 
-# ---- what goes in
+# ---- masks and other values
+
+
+def _by_type(explanation: Any, name: str) -> dict[Any, Any]:
+    """The values of an explanation under a name, by type."""
+    if is_typed(explanation):
+        return {kind: each for kind, each in explanation.collect(name, allow_empty=True).items() if each is not None}
+    return {} if explanation.get(name) is None else {None: explanation.get(name)}
+
+
+def _ranked(explanation: Any, graph: Graph, masked: str | None) -> tuple[str, AnyArray]:
+    """What the masks of an explanation rank, and one number for each; masks of entries are added up."""
+    edges, nodes = (_by_type(explanation, name) for name in ("edge_mask", "node_mask"))
+    if not edges and not nodes:
+        fix = "Let the explainer mask edges (edge_mask_type=) or nodes (node_mask_type=)."
+        raise InputError("has neither edge_mask nor node_mask", where="explanation", fix=fix)
+    entries = {kind: as_numeric(mask, "node_mask").astype(np.float64) for kind, mask in nodes.items()}
+    one_column = all(mask.ndim == 1 or mask.shape[1] == 1 for mask in entries.values())
+    masked = masked or (EDGES if edges else NODES if one_column else FEATURES)
+    name = "edge_mask" if masked == EDGES else "node_mask"
+    if not (edges if masked == EDGES else nodes):
+        fix = f"Let the explainer mask them ({name}_type=)."
+        raise InputError(f"has no {name}, which ranks {masked}", where="explanation", fix=fix)
+    values = edges
+    if masked != EDGES:
+        values = {kind: _summed(mask, graph.nodes[kind], graph.columns[kind], masked) for kind, mask in entries.items()}
+    return masked, _joined(values, graph.sizes(masked), name, SINGULAR[masked])
+
+
+def _summed(mask: AnyArray, rows: int, columns: int, masked: str) -> AnyArray:
+    """A node mask (rows or 1, columns or 1), added up for each node or each feature."""
+    mask = mask.reshape(len(mask), -1)
+    if len(mask) not in (1, rows) or mask.shape[1] not in (1, columns):
+        raise InputError(f"shape {mask.shape} for node features of shape {(rows, columns)}", where="node_mask")
+    axis = 1 if masked == NODES else 0
+    if mask.shape[1 - axis] < (rows, columns)[1 - axis]:
+        what = f"node_mask has shape {mask.shape} and does not rank {masked}"
+        raise InputError(what, where="explanation", fix="See node_mask_type of the Explainer.")
+    return np.asarray(mask.sum(axis=axis))
+
+
+def _values_of(value: Any, graph: Graph, masked: str, what: str) -> AnyArray:
+    """Values for everything that can be masked, or rows of them; dictionaries by type are joined."""
+    sizes, one = graph.sizes(masked), SINGULAR[masked]
+    if not isinstance(value, Mapping):
+        return lined_up(value, sum(sizes.values()), what, one, rows=True)
+    if not graph.typed:
+        raise InputError("expected an array, found a dictionary", where=what)
+    kinds = {_type_name(kind): kind for kind in sizes}
+    by_type = {kinds[one_of(f"type in {what}", _type_name(k), kinds)]: v for k, v in value.items()}
+    return _joined(by_type, sizes, what, one)
+
+
+def _joined(values: Mapping[Any, Any], sizes: Mapping[Any, int], what: str, one: str) -> AnyArray:
+    """Values by type, or rows of them, in one array; 0 for types without values."""
+    parts = []
+    for kind, size in sizes.items():
+        where = what if kind is None else f"{what} of {_type_name(kind)}"
+        parts.append(lined_up(values.get(kind, np.zeros(size)), size, where, one, rows=True))
+    rows = max(len(np.atleast_2d(part)) for part in parts)
+    joined = np.concatenate([np.broadcast_to(part, (rows, part.shape[-1])) for part in parts], axis=1)
+    return joined if any(part.ndim == 2 for part in parts) else joined[0]
+
+
+def _type_name(kind: Any) -> str:
+    return kind if isinstance(kind, str) else "__".join(kind)
 
 
 def _numbered(given: Any, count: int, what: str) -> Ints:

@@ -1,12 +1,12 @@
-"""What PyTorch Geometric has: tensors of a graph (reach, parts, copies), layers of a module, masks of explanations."""
+"""Graphs of PyTorch Geometric as tensors by type (reach, parts, copies), and the layers of a module."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from graphgauge.core.arrays import as_numeric, is_tensor
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.extras import need
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.explanation.inputs import EDGES, ENTRIES, FEATURES, NODES, SINGULAR, Subgraph, lined_up, whole_numbers
+from graphgauge.explanation.inputs import EDGES, NODES, whole_numbers
 
 FLOWS = ("source_to_target", "target_to_source")
 BOTH_WAYS = "both"
@@ -80,26 +80,24 @@ class Graph:
         """The number of the first node of each type."""
         return dict(zip(self.nodes, np.cumsum([0, *self.nodes.values()]).tolist(), strict=False))
 
-    @property
-    def shapes(self) -> dict[Any, tuple[int, int]]:
-        """Rows and columns of the node features, by type."""
-        return {kind: (len(x), x[:1].numel()) for kind, x in self.by_node["x"].items()}
-
-    def numbers(self, masked: str) -> dict[Any, Ints]:
-        """Numbers of nodes (rows, 1), features (1, columns) or entries (rows, columns), through the types."""
-        found, start = {}, 0
-        for kind, (rows, columns) in self.shapes.items():
-            shape = (1 if masked == FEATURES else rows, 1 if masked == NODES else columns)
-            first = self.starts[kind] if masked == NODES else start
-            found[kind] = first + np.arange(shape[0] * shape[1]).reshape(shape)
-            start += found[kind].size
-        return found
+    @cached_property
+    def columns(self) -> dict[Any, int]:
+        """The number of features of each type of nodes that has some."""
+        return {kind: prod(x.shape[1:]) for kind, x in self.by_node["x"].items()}
 
     def sizes(self, masked: str) -> dict[Any, int]:
-        """How many edges, nodes, features or entries each type has."""
-        if masked in (EDGES, NODES):
-            return self.edges if masked == EDGES else self.nodes
-        return {kind: columns * (1 if masked == FEATURES else rows) for kind, (rows, columns) in self.shapes.items()}
+        """How many edges, nodes or features each type has."""
+        return self.edges if masked == EDGES else self.nodes if masked == NODES else self.columns
+
+    def used(self, nodes: Mask, masked: str) -> Ints:
+        """Of some nodes, those with features other than 0; or their features that are not 0 for all of them."""
+        chosen, used = split(nodes, self.nodes), []
+        for kind, count in self.sizes(masked).items():
+            x = self.by_node["x"].get(kind)
+            nonzero = np.zeros((count, 0), bool) if x is None else as_numeric(x, "x").reshape(len(x), -1) != 0
+            mine = nonzero & chosen[kind][:, np.newaxis]
+            used.append(mine.any(axis=1 if masked == NODES else 0))
+        return np.flatnonzero(np.concatenate(used))
 
     @property
     def size(self) -> int:
@@ -120,13 +118,9 @@ class Graph:
         """Ids of nodes: their numbers; in a heterogeneous graph their types and numbers within them, `paper:7`."""
         if not self.typed:
             return nodes
-        return np.array([f"{kind}:{row}" for kind, rows in self.rows(nodes).items() for row in rows], np.str_)
+        return np.array([f"{kind}:{row}" for kind, rows in within(nodes, self.nodes).items() for row in rows], np.str_)
 
-    def rows(self, nodes: Ints) -> dict[Any, Ints]:
-        """Numbers of nodes within their types, from numbers in rising order."""
-        return _split(nodes, self.nodes)
-
-    def within(self, nodes: Ints, hops: int, flow: str) -> Ints:
+    def reaching(self, nodes: Ints, hops: int, flow: str) -> Ints:
         """The edges on paths of at most so many edges to some nodes, followed as messages flow."""
         source, sink = self.ends
         reached, found = np.zeros(sum(self.nodes.values()), bool), np.zeros(len(source), bool)
@@ -140,7 +134,7 @@ class Graph:
     def part(self, edges: Ints, nodes: Ints) -> Part:
         """The graph of some edges, of the nodes at their ends and of some others."""
         nodes = np.unique(np.concatenate([*(row[edges] for row in self.ends), nodes]))
-        rows, chosen = self.rows(nodes), _split(edges, self.edges)
+        rows, chosen = within(nodes, self.nodes), within(edges, self.edges)
         pairs = {}
         for kind, whole in self.edge_index.items():
             ends = zip(whole_numbers(whole, "edge_index")[:, chosen[kind]], ends_of(kind), strict=True)
@@ -153,19 +147,18 @@ class Graph:
         )
         return Part(graph, nodes, edges)
 
-    def repeated(self, copies: int, kept: Mask | None = None) -> tuple[dict[Any, Any], dict[str, dict[Any, Any]]]:
+    def repeated(self, copies: int, kept: dict[Any, Mask] | None = None) -> tuple[dict[Any, Any], dict[str, Any]]:
         """Copies side by side: edges by type, and inputs by name and type; `batch` is the number of each node's copy.
 
-        `kept` (copies, edges) is False for edges that are left out.
+        `kept` (copies, edges) of each type is False for edges that are left out.
         """
         import torch
 
         number = like(np.arange(copies), next(iter(self.edge_index.values()), None))
-        masks = self.by_type(np.ones((copies, sum(self.edges.values())), bool) if kept is None else kept)
         inputs = {name: {kind: _tiled(x, copies) for kind, x in by.items()} for name, by in self.by_node.items()}
         edge_index = {}
         for kind, pairs in self.edge_index.items():
-            stays = like(masks[kind].reshape(-1), pairs)
+            stays = slice(None) if kept is None else like(kept[kind].reshape(-1), pairs)
             shifted = [row + number[:, None] * self.nodes[end] for row, end in zip(pairs, ends_of(kind), strict=True)]
             edge_index[kind] = torch.stack([each.reshape(-1)[stays] for each in shifted])
             for name, by in self.by_edge.items():
@@ -173,10 +166,6 @@ class Graph:
                     inputs.setdefault(name, {})[kind] = _tiled(by[kind], copies)[stays]
         inputs["batch"] = {kind: number.repeat_interleave(count) for kind, count in self.nodes.items()}
         return edge_index, inputs
-
-    def by_type(self, masks: AnyArray) -> dict[Any, AnyArray]:
-        """Columns of an array (…, edges) for each edge type."""
-        return dict(zip(self.edges, np.split(masks, np.cumsum([*self.edges.values()])[:-1], axis=-1), strict=True))
 
 
 @dataclass(frozen=True)
@@ -187,26 +176,11 @@ class Part:
     nodes: Ints
     edges: Ints
 
-    def places(self, masked: str, whole: Graph) -> Ints:
-        """The numbers in the whole of all that can be masked."""
+    def places(self, masked: str) -> Ints:
+        """The numbers in the whole of its edges and nodes; its features are those of the whole."""
         if masked in (EDGES, NODES):
             return self.edges if masked == EDGES else self.nodes
-        return np.concatenate([each.ravel() for each in self.numbers(masked, whole).values()])
-
-    def numbers(self, masked: str, whole: Graph) -> dict[Any, Ints]:
-        """The numbers that its nodes, features or entries have in the whole, as `Graph.numbers` shapes them."""
-        rows, numbers = whole.rows(self.nodes), whole.numbers(masked)
-        return numbers if masked == FEATURES else {kind: each[rows[kind]] for kind, each in numbers.items()}
-
-
-def feature_masks(whole: Graph, part: Part, subgraph: Subgraph, masks: Mask) -> dict[Any, Mask]:
-    """For the features of each type, masks that can be multiplied with them: (B, nodes or 1, columns or 1)."""
-    found = {}
-    for kind, numbers in part.numbers(subgraph.masked, whole).items():
-        mine, kept = np.isin(subgraph.ids, numbers), np.ones((len(masks), numbers.size), bool)
-        kept[:, np.searchsorted(numbers.ravel(), subgraph.ids[mine])] = masks[:, mine]
-        found[kind] = kept.reshape(len(masks), *numbers.shape)
-    return found
+        return np.arange(sum(self.graph.columns.values()))
 
 
 def batch_of(data: Iterable[Any], task: str) -> Any:
@@ -252,11 +226,16 @@ def _tiled(value: Any, copies: int) -> Any:
     return value.repeat(copies, *[1] * (value.dim() - 1))
 
 
-def _split(numbers: Ints, counts: dict[Any, int]) -> dict[Any, Ints]:
+def split(array: AnyArray, sizes: Mapping[Any, int]) -> dict[Any, AnyArray]:
+    """The columns of an array (…, n) for each type."""
+    return dict(zip(sizes, np.split(array, np.cumsum([*sizes.values()])[:-1], axis=-1), strict=True))
+
+
+def within(numbers: Ints, sizes: Mapping[Any, int]) -> dict[Any, Ints]:
     """Numbers through the types, in rising order, as numbers within each type."""
-    starts = np.cumsum([0, *counts.values()])
+    starts = np.cumsum([0, *sizes.values()])
     cuts = np.searchsorted(numbers, starts)
-    return {kind: numbers[cuts[k] : cuts[k + 1]] - starts[k] for k, kind in enumerate(counts)}
+    return {kind: numbers[cuts[k] : cuts[k + 1]] - starts[k] for k, kind in enumerate(sizes)}
 
 
 # ---- layers
@@ -285,8 +264,7 @@ class Layers:
             fix = "Build it with cached=False and load the weights."
             raise InputError(what, where="module", fix=fix)
         flows = {getattr(layer, "flow", FLOWS[0]) for layer in layers} or {FLOWS[0]}
-        library = sys.modules.get("torch_geometric.nn.conv.message_passing")
-        maskable = library is not None and any(isinstance(layer, library.MessagePassing) for layer in layers)
+        maskable = any(hasattr(layer, "_edge_mask") for layer in layers)
         return cls(module, _depth(module), flows.pop() if len(flows) == 1 else BOTH_WAYS, maskable)
 
     @contextmanager
@@ -324,87 +302,3 @@ def _depth(module: Any) -> int:
     named = [*children()] if callable(children) else []
     by_type = bool(named) and all(len(name.strip("<>").split("__")) >= 3 for name, _ in named)
     return (max if by_type else sum)([0, *(_depth(child) for _, child in named)])
-
-
-# ---- masks of an explanation
-
-
-def by_type(explanation: Any, name: str) -> dict[Any, Any]:
-    """The values of an explanation under a name, by type."""
-    if is_typed(explanation):
-        return {kind: each for kind, each in explanation.collect(name, allow_empty=True).items() if each is not None}
-    return {} if explanation.get(name) is None else {None: explanation.get(name)}
-
-
-def ranked_by(explanation: Any, graph: Graph, masked: str | None) -> tuple[str, AnyArray]:
-    """What the masks of an explanation rank, and one number for each; masks of entries are added up for the others."""
-    edge_masks, node_masks = (by_type(explanation, name) for name in ("edge_mask", "node_mask"))
-    if not edge_masks and not node_masks:
-        fix = "Let the explainer mask edges (edge_mask_type=) or nodes (node_mask_type=)."
-        raise InputError("has neither edge_mask nor node_mask", where="explanation", fix=fix)
-    entries = {} if not node_masks else _entry_masks(node_masks, graph)
-    masked = masked or (EDGES if edge_masks else _usual_kind(entries.values()))
-    if not (edge_masks if masked == EDGES else node_masks):
-        name = "edge_mask" if masked == EDGES else "node_mask"
-        fix = f"Let the explainer mask them ({name}_type=)."
-        raise InputError(f"has no {name}, which ranks {masked}", where="explanation", fix=fix)
-    if masked == EDGES:
-        return masked, _joined(edge_masks, graph.edges, "edge_mask", "edge")
-    values = {}
-    for kind, (rows, columns) in graph.shapes.items():
-        mask = entries[kind]
-        if (masked != FEATURES and len(mask) < rows) or (masked != NODES and mask.shape[1] < columns):
-            what = f"node_mask has shape {mask.shape} and does not rank {masked}"
-            raise InputError(what, where="explanation", fix="See node_mask_type of the Explainer.")
-        values[kind] = mask.reshape(-1) if masked == ENTRIES else mask.sum(axis=1 if masked == NODES else 0)
-    return masked, _joined(values, graph.sizes(masked), "node_mask", SINGULAR[masked])
-
-
-def _entry_masks(masks: dict[Any, Any], graph: Graph) -> dict[Any, AnyArray]:
-    """The node masks, (nodes or 1, columns or 1) for each type with features; 0 for types that are left out."""
-    entries = {}
-    for kind, shape in graph.shapes.items():
-        mask = as_numeric(masks[kind], "node_mask") if kind in masks else np.zeros(shape)
-        mask = mask.reshape(len(mask), -1).astype(np.float64)
-        if any(length not in (1, most) for length, most in zip(mask.shape, shape, strict=True)):
-            raise InputError(f"shape {mask.shape} for node features of shape {shape}", where="node_mask")
-        entries[kind] = mask
-    return entries
-
-
-def _usual_kind(masks: Collection[AnyArray]) -> str:
-    """What node masks are about, by their shape."""
-    if all(mask.shape[1] == 1 for mask in masks):
-        return NODES
-    return FEATURES if all(len(mask) == 1 for mask in masks) else ENTRIES
-
-
-def values_of(value: Any, graph: Graph, masked: str, what: str) -> AnyArray:
-    """Values for everything that can be masked, or rows of them; dictionaries by type are joined."""
-    sizes, one = graph.sizes(masked), SINGULAR[masked]
-    if not isinstance(value, Mapping):
-        array = as_numeric(value, what)
-        if masked == ENTRIES and array.shape in graph.shapes.values():
-            array = array.reshape(-1)
-        return lined_up(array, sum(sizes.values()), what, one, rows=True)
-    if not graph.typed:
-        raise InputError("expected an array, found a dictionary", where=what)
-    kinds = {_type_name(kind): kind for kind in sizes}
-    return _joined(
-        {kinds[one_of(f"type in {what}", _type_name(k), kinds)]: v for k, v in value.items()}, sizes, what, one
-    )
-
-
-def _joined(values: Mapping[Any, Any], sizes: Mapping[Any, int], what: str, one: str) -> AnyArray:
-    """Values by type, or rows of them, in one array; 0 for types without values."""
-    parts = []
-    for kind, size in sizes.items():
-        where = what if kind is None else f"{what} of {_type_name(kind)}"
-        parts.append(lined_up(values.get(kind, np.zeros(size)), size, where, one, rows=True))
-    rows = max(len(np.atleast_2d(part)) for part in parts)
-    joined = np.concatenate([np.broadcast_to(part, (rows, part.shape[-1])) for part in parts], axis=1)
-    return joined if any(part.ndim == 2 for part in parts) else joined[0]
-
-
-def _type_name(kind: Any) -> str:
-    return kind if isinstance(kind, str) else "__".join(kind)

@@ -15,7 +15,7 @@ from graphgauge.core.extras import need
 from graphgauge.core.options import whole_number
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.explanation.inputs import EDGES, NODES, SINGULAR, Subgraph
-from graphgauge.explanation.pyg_graph import BOTH_WAYS, Graph, Layers, Part, batch_of, feature_masks, like, target_types
+from graphgauge.explanation.pyg_graph import Graph, Layers, Part, batch_of, like, split, target_types
 from graphgauge.io.code import own_code
 
 # Answers that differ by less are the same: sums in another order.
@@ -82,13 +82,13 @@ class PyGModel:
         is_collection = isinstance(data, Iterable) and not isinstance(data, Mapping) and not hasattr(data, "stores")
         self.data = data = batch_of(data, self.task) if is_collection else data
         names = {"x", *(name.removesuffix("_dict") for name in self._arguments)} - {"edge_label_index", "batch"}
-        device = next((parameter.device for parameter in module.parameters()), None)
-        self.graph = Graph.from_data(data, sorted({*names, "batch"} if self.task == "graph" else names), device)
+        names |= {"batch"} if self.task == "graph" else set()
+        self.graph = Graph.from_data(data, sorted(names), next((each.device for each in module.parameters()), None))
         if not self.graph.by_node.get("x"):
             raise InputError("have no node features", where="data", fix="Give the nodes features x.")
-        batch = [as_numeric(each, "batch") for each in self.graph.by_node.get("batch", {}).values()]
         nodes = sum(self.graph.nodes.values())
-        self._graph_of = np.concatenate(batch) if batch else np.zeros(nodes, np.int64)
+        batch = [as_numeric(each, "batch") for each in self.graph.by_node.get("batch", {}).values()]
+        self._graph_of = np.concatenate(batch or [np.zeros(nodes, np.int64)])
         self.types = target_types(self.graph, self.task, target_type)
         graphs = int(self._graph_of.max(initial=0)) + 1
         self.targets = graphs if self.task == "graph" else self.graph.nodes[self.types[0]]
@@ -134,14 +134,14 @@ class PyGModel:
 
         Edges are those that can carry a message to the target: on paths of as many edges as the module has layers of
         message passing, and of more if the answer changes when messages over all other edges are stopped. Nodes are
-        those at these edges, features and entries those of these nodes, where they are not 0.
+        those at these edges, features those of these nodes, where they are not 0.
 
         Parameters
         ----------
         target
             A node, a pair of nodes, or the number of a graph.
         masked
-            `edges`, `nodes`, `features` or `entries`.
+            `edges`, `nodes` or `features`.
 
         Returns
         -------
@@ -154,15 +154,7 @@ class PyGModel:
             return edges
         reaching = self._graph_of == (target if self.task == "graph" else -1)
         reaching[np.concatenate([*(row[edges] for row in self.graph.ends), self.ends(target)])] = True
-        candidates = []
-        for kind, numbers in self.graph.numbers(masked).items():
-            x = as_numeric(self.graph.by_node["x"][kind], "x")
-            mine = np.arange(len(x)) + self.graph.starts[kind]
-            used = (x.reshape(len(x), -1) != 0) & reaching[mine, np.newaxis]
-            for axis, length in enumerate(numbers.shape):  # a node or feature counts if one of its entries does
-                used = used.any(axis=axis, keepdims=True) if length == 1 else used
-            candidates.append(numbers[used])
-        return np.concatenate(candidates)
+        return self.graph.used(reaching, masked)
 
     def predict(self, subgraph: Subgraph, target: Any, masks: Mask) -> AnyArray:
         """Answer for many masked copies of one graph.
@@ -170,7 +162,7 @@ class PyGModel:
         Parameters
         ----------
         subgraph, target, masks
-            As in `Model.predict`; `subgraph.ids` numbers edges, nodes, features or entries through the data.
+            As in `Model.predict`; `subgraph.ids` numbers edges, nodes or features through the data.
 
         Returns
         -------
@@ -185,20 +177,24 @@ class PyGModel:
         target = self.checked_target(target)
         self._require_own(subgraph, target)
         part = self.part(target)
-        if subgraph.masked == EDGES and not np.isin(subgraph.ids, part.edges).all():
+        if not np.isin(subgraph.ids, part.places(subgraph.masked)).all():
             part = self.everything
+        places = part.places(subgraph.masked)
+        kept = np.ones((len(masks), len(places)), bool)
+        kept[:, np.searchsorted(places, subgraph.ids)] = masks
         # A module of graphs that takes no batch sees all nodes as one graph.
         alone = self.task == "graph" and not self._arguments & {"batch", "batch_dict"}
         step = 1 if alone else max(1, _TOGETHER // max(part.graph.size, 1))
-        answers = [self._masked(part, subgraph, target, masks[k : k + step]) for k in range(0, len(masks), step)]
-        return np.concatenate(answers)
+        weighted = self.masking == "weight"
+        batches = (kept[first : first + step] for first in range(0, len(kept), step))
+        return np.concatenate([self._ask(part, target, each, subgraph.masked, weighted=weighted) for each in batches])
 
     def _require_own(self, subgraph: Subgraph, target: Any) -> None:
         """Refuse candidates that the data do not have at their ids, or not in the target's graph."""
         graph, ids, masked = self.graph, subgraph.ids, subgraph.masked
         known = (ids >= 0) & (ids < sum(graph.sizes(masked).values()))
         if self.task == "graph":
-            known &= np.isin(ids, self.part(target).places(masked, graph))
+            known &= np.isin(ids, self.part(target).places(masked))
         if masked in (EDGES, NODES) and known.all():
             places = np.stack(subgraph.ends if masked == EDGES else [subgraph.candidates])
             numbers = np.stack([row[ids] for row in graph.ends] if masked == EDGES else [ids])
@@ -212,14 +208,6 @@ class PyGModel:
                 "Pass PyGModel the data that were explained, in their order. Nodes of a Subgraph are numbered as there."
             )
             raise InputError(what, where=f"explanation of {self.task} {target}", fix=fix)
-
-    def _masked(self, part: Part, subgraph: Subgraph, target: Any, masks: Mask) -> AnyArray:
-        """The answers to some masks on a part: (masks, classes)."""
-        if subgraph.masked != EDGES:
-            return self._ask(part, target, len(masks), features=feature_masks(self.graph, part, subgraph, masks))
-        kept = np.ones((len(masks), len(part.edges)), bool)
-        kept[:, np.searchsorted(part.edges, subgraph.ids)] = masks
-        return self._ask(part, target, len(masks), kept, weighted=self.masking == "weight")
 
     # ---- targets
 
@@ -298,13 +286,11 @@ class PyGModel:
         AnyArray
             (classes,)
         """
-        answer: AnyArray
-        if self.task == "node":
-            if self._answers is None:  # one call answers about all nodes
-                self._answers = self._output(self.graph, [0], 1)
-            answer = self._answers[target]
-        else:
-            answer = self._ask(self.whole(target), target)[0]
+        if self.task != "node":
+            return np.asarray(self._ask(self.whole(target), target)[0])
+        if self._answers is None:  # one call answers about all nodes
+            self._answers = self._output(self.graph, [0], np.ones((1, len(self.everything.edges)), bool))
+        answer: AnyArray = self._answers[target]
         return answer
 
     # ---- reach
@@ -323,14 +309,14 @@ class PyGModel:
             what = f"cannot determine what can reach the target: {self.module_name} has no layers of torch_geometric"
             fix = "Pass PyGModel num_hops=, how many edges a message travels."
             raise OptionError(what, fix=fix)
-        edges = self.graph.within(ends, hops, self._layers.flow)
+        edges = self.graph.reaching(ends, hops, self._layers.flow)
         while len(edges) < len(self.everything.edges) and self._hears_from_farther(target, edges):
             if self._hops is not None:
                 what = f"edges beyond {hops} hops change the answer of {self.module_name}"
                 fix = "Increase num_hops, or leave it out."
                 raise InputError(what, where="num_hops", fix=fix)
             hops += 1
-            more = self.graph.within(ends, hops, self._layers.flow)
+            more = self.graph.reaching(ends, hops, self._layers.flow)
             edges = self.everything.edges if len(more) == len(edges) else more  # from everywhere, as by a norm
         return edges, hops
 
@@ -340,7 +326,7 @@ class PyGModel:
             return False
         kept = np.isin(self.everything.edges, edges)[np.newaxis]
         try:
-            answer = self._ask(self.everything, target, 1, kept, weighted=True)[0]
+            answer = self._ask(self.everything, target, kept, weighted=True)[0]
         except InputError:  # layers that take no mask
             return False
         return not same(answer, self.whole_answer(target))
@@ -348,7 +334,7 @@ class PyGModel:
     def part(self, target: Any) -> Part:
         """The part of the graph that is asked about: one hop more than messages travel, because layers count degrees.
 
-        If the module answers otherwise on it, edges are followed both ways, and then the graph is not cut.
+        If the module answers otherwise on it, the graph is not cut.
 
         Parameters
         ----------
@@ -365,13 +351,10 @@ class PyGModel:
         return self._last[1]
 
     def _cut(self, target: Any) -> Part:
-        """The smallest part, with edges followed one way or both, that is answered as the whole; else everything."""
+        """The part, if it is answered as the whole; else everything."""
         (edges, hops), ends = self._reach(target), self.ends(target)
-        for flow in dict.fromkeys((self._layers.flow, BOTH_WAYS)):
-            part = self.graph.part(np.union1d(self.graph.within(ends, hops + 1, flow), edges), ends)
-            if same(self._ask(part, target)[0], self.whole_answer(target)):
-                return part
-        return self.everything
+        part = self.graph.part(np.union1d(self.graph.reaching(ends, hops + 1, self._layers.flow), edges), ends)
+        return part if same(self._ask(part, target)[0], self.whole_answer(target)) else self.everything
 
     # ---- asking
 
@@ -393,36 +376,26 @@ class PyGModel:
         dict
             Tensors, or dictionaries of them in a heterogeneous graph.
         """
-        arguments = {}
-        for name, by_type in inputs.items():
-            argument = f"{name}_dict" if f"{name}_dict" in self._arguments else name
-            if argument in self._arguments:
-                arguments[argument] = by_type.get(None, by_type)
-        return arguments
+        named = {f"{name}_dict" if f"{name}_dict" in self._arguments else name: by for name, by in inputs.items()}
+        return {name: by.get(None, by) for name, by in named.items() if name in self._arguments}
 
-    def _ask(self, part: Part, target: Any, copies: int = 1, kept: Mask | None = None, **how: Any) -> AnyArray:
-        """The answers about the target in copies of a part: (copies, classes)."""
+    def _ask(self, part: Part, target: Any, kept: Mask | None = None, masked: str = EDGES, **how: Any) -> AnyArray:
+        """The answers about the target in copies of a part, one for each mask: (masks, classes)."""
         places = np.searchsorted(part.nodes, self.ends(target)).tolist()
         rows = [place - part.graph.starts[kind] for place, kind in zip(places, self.types, strict=False)]
-        output = self._output(part.graph, rows, copies, kept, **how)
-        answers: AnyArray = output[rows[0] :: len(output) // copies] if self.task == "node" else output
-        return answers
+        kept = np.ones((1, len(part.edges)), bool) if kept is None else kept
+        output = self._output(part.graph, rows, kept, masked, **how)
+        return output[rows[0] :: len(output) // len(kept)] if self.task == "node" else output
 
     def _output(
-        self,
-        graph: Graph,
-        rows: list[int],
-        copies: int,
-        kept: Mask | None = None,
-        *,
-        weighted: bool = False,
-        features: dict[Any, Mask] | None = None,
+        self, graph: Graph, rows: list[int], kept: Mask, masked: str = EDGES, *, weighted: bool = False
     ) -> AnyArray:
-        """The module's output for copies of a graph, with edges left out, messages stopped or features set to 0."""
-        edge_index, inputs = graph.repeated(copies, None if weighted else kept)
-        for kind, mask in (features or {}).items():
-            x = inputs["x"][kind]
-            inputs["x"][kind] = (x.reshape(copies, len(x) // copies, -1) * like(mask, x)).reshape(x.shape)
+        """The module's output for copies of a graph: edges are left out, messages stopped, or features set to 0."""
+        copies, parts = len(kept), split(kept, graph.sizes(masked))
+        edge_index, inputs = graph.repeated(copies, parts if masked == EDGES and not weighted else None)
+        for kind, x in inputs["x"].items() if masked != EDGES else ():
+            mask = like(parts[kind].reshape((copies, -1, 1) if masked == NODES else (copies, 1, -1)), x)
+            inputs["x"][kind] = (x.reshape(copies, len(x) // copies, -1) * mask).reshape(x.shape)
         if self.task != "graph":
             del inputs["batch"]
         arguments = self.named(inputs)
@@ -431,8 +404,7 @@ class PyGModel:
             counts = [graph.nodes[kind] for kind in self.types]
             ends = [row + count * np.arange(copies) for row, count in zip(rows, counts, strict=True)]
             arguments["edge_label_index"] = like(np.stack(ends), next(iter(edge_index.values())))
-        weights = graph.by_type(kept) if weighted and kept is not None else None
-        with self._evaluating(edge_index, weights):
+        with self._evaluating(edge_index, parts if masked == EDGES and weighted else None):
             answer = self.module(inputs["x"].get(None, inputs["x"]), edge_index.get(None, edge_index), **arguments)
         if not is_tensor(answer) or answer.dim() == 0 or len(answer) != expected:
             shape = tuple(answer.shape) if is_tensor(answer) else type(answer).__name__

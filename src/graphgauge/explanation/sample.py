@@ -45,8 +45,9 @@ NO_CANDIDATES = "no candidate edges"
 NEEDS = ("edges", "answers", "robust", "truth", "times", "seeds", "elapsed")
 # Of these, what random orders have without a model's answers.
 FREE = ("truth", "times")
-# Orders of the random explainer where no model is asked about them.
-FREE_ORDERS, _MOST_RANKS = 100, 10_000_000
+# Orders of the random explainer where no model is asked about them, and the most units that are ranked in all: among
+# many events fewer orders give an equally sure mean.
+FREE_ORDERS, _MOST_RANKS = 100, 100_000
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ class Sample:
         """(N, L) units at each level."""
         return self.settings.counts("keep", self.units)
 
-    @cached_property
+    @property
     def grid(self) -> tuple[Level, ...]:
         """The levels."""
         return self.settings.grid
@@ -251,16 +252,13 @@ class Sample:
         # Exact sums: the mean does not depend on the order of the events.
         parts = [values[known & (group == each)] for each in range(self.groups)]
         value = np.array([math.fsum(part) / len(part) if len(part) else np.nan for part in parts])
-        warnings: tuple[str, ...] = ()
-        if known.any() and not known.all():
-            share = f"{np.count_nonzero(~known)} of {len(values)} events"
-            warnings = (f"{share} have no value ({reason})",)
+        absent = f"{np.count_nonzero(~known)} of {len(values)} events have no value ({reason})"
         return Estimate(
             value,
             n.astype(np.int64),
             np.where(known, values - value[group], np.nan),
             reason=reason if len(self) else "no events",
-            warnings=warnings,
+            warnings=(absent,) if known.any() and not known.all() else (),
             facts={"events": values, "ends": ends},
         )
 
@@ -395,11 +393,11 @@ def _rows(events: Sequence[Event], ranks: Sequence[Ints], settings: Settings) ->
 
 def samples_by_need(sample: Sample) -> dict[str, Any]:
     """The sample under each name of what metrics may need, if the events have it."""
-    settings, events = sample.settings, sample.events
+    asked, events = {*sample.settings.asked}, sample.events
     conditions = {
         "edges": True,
-        "answers": bool({*settings.asked} - {*ROBUST}),
-        "robust": bool({*settings.asked} & {*ROBUST}),
+        "answers": bool(asked - {*ROBUST}),
+        "robust": bool(asked & {*ROBUST}),
         "truth": any(event.context.truth is not None for event in events),
         "times": any(event.subgraph.candidate_times is not None for event in events),
         "seeds": len(sample.explained) > len(events),

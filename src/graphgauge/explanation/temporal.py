@@ -94,18 +94,12 @@ def from_result(
     nodes, rows = np.unique(ends, return_inverse=True)
     subgraph = Subgraph(rows.reshape(ends.shape), nodes, times, units="edges", ids=candidates, native=native)
 
-    def default(given: Any, holder: Any, name: str) -> Any:
-        return getattr(holder, name, None) if given is None else given
-
-    about = Context(
-        subgraph,
-        default(target, context, "target"),
-        (getattr(result, "context_fp", None) or None) if event is None else event,
-        default(label, context, "label"),
-        truth,
-    )
-    name = str(default(explainer, result, "explainer") or "explainer")
+    target = getattr(context, "target", None) if target is None else target
+    label = getattr(context, "label", None) if label is None else label
+    event = getattr(result, "context_fp", None) or None if event is None else event
+    name = str(explainer or getattr(result, "explainer", None) or "explainer")
     ranked = _selected_first(as_numeric(importance, "importance_edges"), candidates, extras)
+    about = Context(subgraph, target, event, label, truth)
     return Explanation(about, ranked, name, getattr(result, "elapsed_sec", None))
 
 
@@ -300,13 +294,13 @@ def touching(source: Ints, sink: Ints, phase: Floats, longest: int) -> tuple[Flo
     # No sum of this many numbers exceeds 64 bits; up to a thousand edges nothing is rounded beyond the cosine itself.
     unit = 2.0 ** (62 - max(10, longest.bit_length()))
     cosine, sine = np.cos(phase), np.sin(phase)
-    parts = np.stack([np.rint(cosine * unit), np.rint(sine * unit), np.ones(len(phase))], axis=1).astype(np.int64)
-    loops = (source == sink)[:, np.newaxis]
+    parts = np.stack([np.rint(cosine * unit), np.rint(sine * unit), np.ones(len(phase))]).astype(np.int64)
+    loops = source == sink
     ends = np.stack([source, sink], axis=1).ravel()
-    at_ends = _sums_before(ends, np.stack([parts, np.where(loops, 0, parts)], axis=1).reshape(-1, 3)).reshape(-1, 2, 3)
+    at_ends = _sums_before(ends, np.stack([parts, np.where(loops, 0, parts)], axis=2).reshape(3, -1)).reshape(3, -1, 2)
     beside = _sums_before(np.minimum(source, sink) * nodes + np.maximum(source, sink), parts)
-    touched = at_ends[:, 0] + np.where(loops, 0, at_ends[:, 1] - beside)
-    return (cosine * touched[:, 0] + sine * touched[:, 1]) / unit, touched[:, 2]
+    agreement_cosine, agreement_sine, touched = at_ends[:, :, 0] + np.where(loops, 0, at_ends[:, :, 1] - beside)
+    return (cosine * agreement_cosine + sine * agreement_sine) / unit, touched
 
 
 # ---- results of time_to_explain
@@ -384,27 +378,27 @@ def _since_first(times: AnyArray) -> Floats:
     refuse_nan(times, "time", fix="Remove edges without a time.")
     if not times.size:
         return np.empty(0)
-    if times.dtype.kind == "f":
-        first, last = float(times.min()), float(times.max())
-        if not math.isfinite(last - first):
-            raise InputError("times and their range must be finite", where="time")
-        return np.subtract(times, first, dtype=np.float64)
-    whole = times if times.dtype == np.uint64 else times.astype(np.int64)
-    # The difference to the smallest is not negative, so it fits into 64 unsigned bits.
-    since: Floats = (whole - whole.min()).astype(np.uint64).astype(np.float64)
-    return since
+    if times.dtype.kind != "f":
+        # The difference to the smallest is not negative, so it fits into 64 unsigned bits.
+        wide = times.astype(np.uint64 if times.dtype == np.uint64 else np.int64)
+        since: Floats = (wide - wide.min()).astype(np.uint64).astype(np.float64)
+        return since
+    first, last = float(times.min()), float(times.max())
+    if not math.isfinite(last - first):
+        raise InputError("times and their range must be finite", where="time")
+    return np.subtract(times, first, dtype=np.float64)
 
 
 def _sums_before(group: Ints, parts: Ints) -> Ints:
-    """For each row, the sum of the earlier rows of its group."""
+    """For each column of `parts`, the sum of the earlier columns of its group."""
     order = np.argsort(group, kind="stable")
-    ordered = parts[order]
+    ordered = parts[:, order]
     # The running total over all groups may wrap around 64 bits: differences stay exact.
-    total = np.cumsum(ordered, axis=0) - ordered
+    total = np.cumsum(ordered, axis=1) - ordered
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    total -= np.repeat(total[starts], np.diff(starts, append=group.size), axis=0)
+    total -= np.repeat(total[:, starts], np.diff(starts, append=group.size), axis=1)
     sums = np.empty_like(total)
-    sums[order] = total
+    sums[:, order] = total
     return sums
 
 
