@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graphgauge
-from graphgauge.forecasting import measure
+from graphgauge.forecasting import totals
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
@@ -22,7 +22,7 @@ def test_ensembles(cells, count, dtype):
     members = rng.choice([-0.0, 0.0, 1.5, *rng.standard_normal(count)], (cells, count)).astype(dtype)
     y = rng.choice([0.0, 1.5, 0.3], cells).astype(dtype)
     members.flags.writeable = y.flags.writeable = False
-    crps, fair, ends = measure.ensemble_scores(SimpleNamespace(y=y, members=members), [0.5, 0.9])
+    crps, fair, ends = totals.ensemble_scores(SimpleNamespace(y=y, members=members), [0.5, 0.9])
     for cell in range(cells):
         own = sorted(members[cell].tolist())
         away = sum(abs(member - float(y[cell])) for member in own) / count
@@ -44,7 +44,7 @@ def test_ensembles_have_the_same_scores_on_any_number_of_threads(dtype):
     found = []
     for count in (1, 2, 5):
         with graphgauge.threads(count):
-            found.append(measure.ensemble_scores(part, [0.9]))
+            found.append(totals.ensemble_scores(part, [0.9]))
     for other in found[1:]:
         np.testing.assert_array_equal(other[0], found[0][0])
         np.testing.assert_array_equal(other[1], found[0][1])
@@ -56,5 +56,5 @@ def test_ensembles_show_what_is_no_number(dtype):
     members = np.random.default_rng(0).random((4, 1100)).astype(dtype)
     members[1, 2], members[2, 0] = np.nan, np.inf
     with np.errstate(invalid="ignore"):
-        crps, *_ = measure.ensemble_scores(SimpleNamespace(y=np.zeros(4, dtype), members=members), [])
+        crps, *_ = totals.ensemble_scores(SimpleNamespace(y=np.zeros(4, dtype), members=members), [])
     assert np.isfinite(crps).tolist() == [True, False, False, True]

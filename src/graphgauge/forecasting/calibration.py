@@ -1,4 +1,8 @@
-"""Calibration: shares of truths below predicted quantiles, spread against error, and what is perfect.
+"""Calibration: ranks of truths in their distributions, spread against error, and what is perfect.
+
+A truth among m members has one of m + 1 ranks; in a Gaussian there are a hundred of equal probability. Equal members
+make several ranks possible, among which a cell is divided. Its parts are kept in two floats whose sums are exact, so
+that counts have the same bits however cells are ordered or split.
 
 Standard deviations are counted by the leading bits of their floats, in steps of less than .1 %, so that parts add up
 and nothing is sorted. Of a sample in memory the few cells that share these bits with the edge of a bin are compared
@@ -10,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -22,12 +26,98 @@ from graphgauge.core.grid import Grid
 from graphgauge.core.metric import Estimate
 from graphgauge.core.random import Random
 from graphgauge.core.result import Reference
+from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.forecasting.cells import NOTHING, Cells
-from graphgauge.forecasting.ranks import GRID, cells_below
+from graphgauge.forecasting.design import Design
 from graphgauge.forecasting.sample import Sample
-from graphgauge.forecasting.sums import Table, grouped
+from graphgauge.forecasting.sums import NOTHING, Cells, Span, Table, grouped
 from graphgauge.stats.errors import FEWEST_STEPS, cosine_error
+
+# ---- cells by rank
+
+_GAUSSIAN = 100
+# Probabilities at which shares are computed.
+GRID = np.arange(1, 100) / 100
+# The high part of a share of a cell is a multiple of this, the low part of 2**-52.
+_HIGH, _LOW = 2.0**20, 2.0**52
+
+
+@cache
+def gaussian_edges() -> Floats:
+    """The probabilities of `GRID` in standard deviations."""
+    return np.array([-_core.normal_quantile(float(share)) for share in GRID])
+
+
+def rank_tables(sample: Sample, design: Design, *, first: int = 0) -> dict[str, Table]:
+    """Cells by rank in Gaussians or among members: by time block, by horizon and by node."""
+    span = Span.of(sample.shape, first)
+    if sample.rows is None and sample.std is not None:
+        host = sample.on_host()
+        by_horizon, by_node = _core.positions(
+            *(host.y, host.mean, host.std, host.mask, gaussian_edges(), first, 1 << span.shift),
+            threads=threads_for(sample.cells),
+        )
+        counts = by_horizon.sum(axis=1), by_horizon.sum(axis=0), by_node
+        return _tables(span.blocks(span.shift), span, *(np.stack([each, np.zeros(each.shape)]) for each in counts))
+    parts = []
+    for part in sample.counted():
+        rows = part.rows
+        assert rows is not None
+        at, block = np.unique((rows.step + first) >> span.shift, return_inverse=True)
+        ranks = _ranks(part)
+        sides = (block, len(at)), (rows.horizon, design.horizons), (rows.node, design.nodes)
+        parts.append(_tables(at, span, *(_divided(key, groups, *ranks) for key, groups in sides)))
+    return reduce(lambda one, two: {name: each.merged(two[name]) for name, each in one.items()}, parts)
+
+
+def _tables(at: Ints, span: Span, by_block: Floats, by_horizon: Floats, by_node: Floats) -> dict[str, Table]:
+    """Tables of high and low parts (2, group, rank)."""
+    names, whole = tuple(map(str, range(by_block.shape[2]))), np.zeros(1, np.int64)
+    found = {"ranks": Table(names, at.astype(np.int64), span.shift, span.most, *by_block[..., np.newaxis])}
+    for name, parts in (("ranks_by_horizon", by_horizon), ("ranks_by_node", by_node)):
+        found[name] = Table(names, whole, 0, 1, *parts.swapaxes(1, 2)[:, np.newaxis])
+    return found
+
+
+def _ranks(part: Sample) -> tuple[Ints, Ints, int]:
+    """The first and the last rank that each truth may have, and their number."""
+    if part.members is not None:
+        count = part.members.shape[1]
+        greater, equal, *_ = _core.rank_counts(part.y, part.members, threads=threads_for(part.members.size))
+        highest = count - greater.astype(np.int64)
+        return highest - equal, highest, count + 1
+    score = (part.y.astype(np.float64) - part.mean) / part.std
+    place = np.searchsorted(gaussian_edges(), score)
+    return place, place, _GAUSSIAN
+
+
+def _divided(key: AnyArray, groups: int, lowest: Ints, highest: Ints, size: int) -> Floats:
+    """Cells by group and rank, each divided evenly among its ranks: (2, group, rank) as high and low parts."""
+    tied = np.flatnonzero(lowest != highest)
+    single = slice(None) if not len(tied) else np.flatnonzero(lowest == highest)
+    parts = np.zeros((2, groups, size))
+    parts[0] = np.bincount(key[single] * size + lowest[single], minlength=groups * size).reshape(groups, size)
+    if len(tied):
+        first, past = (key[tied] * (size + 1) + end for end in (lowest[tied], highest[tied] + 1))
+        share, room = 1.0 / (past - first), groups * (size + 1)
+        high = np.rint(share * _HIGH) / _HIGH
+        low = np.rint((share - high) * _LOW) / _LOW
+        changes = [np.bincount(first, part, room) - np.bincount(past, part, room) for part in (high, low)]
+        parts += np.cumsum(np.stack(changes).reshape(2, groups, size + 1), axis=2)[..., :size]
+    return parts
+
+
+def cells_below(ranks: Floats) -> Floats:
+    """Cells below each probability of `GRID`, (group, p), of cells by rank (group, rank).
+
+    A truth at rank r of `size` lies between r/size and (r + 1)/size, anywhere.
+    """
+    size = ranks.shape[1]
+    reached = np.zeros((len(ranks), size + 1))
+    np.cumsum(ranks, axis=1, out=reached[:, 1:])
+    whole, rest = np.divmod(np.arange(1, 100) * size, 100)
+    return np.asarray(reached[:, whole] + rest / 100 * ranks[:, np.minimum(whole, size - 1)])
+
 
 # ---- cells by predicted standard deviation
 

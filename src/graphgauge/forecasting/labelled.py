@@ -332,6 +332,8 @@ def _crossed(labels: Sequence[AnyArray]) -> AnyArray:
 
 # ---- frames, by `{name: np.asarray(frame[name])}`, and labels that can be ordered
 
+# In nanoseconds.
+_HOUR = 3_600_000_000_000
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _ZONE = re.compile(r"\d{4}-\d\d-\d\d.+(Z|[+-]\d\d:?\d\d)$")
 
@@ -426,3 +428,23 @@ def _in_nanoseconds(array: AnyArray, where: str) -> AnyArray:
     if (exact.astype(array.dtype) != array)[~np.isnat(array)].any():
         raise InputError("has dates outside of 1678 to 2261", where=where, fix="Number the time steps instead.")
     return exact
+
+
+def shown(label: Any) -> str:
+    """A label as text: durations in seconds, dates without a time that is midnight."""
+    if isinstance(label, np.timedelta64):
+        return f"{label.astype('m8[ns]').astype(np.int64) / 1e9:g} s"
+    if isinstance(label, np.datetime64):
+        seconds = label.astype("M8[s]")
+        return str(seconds if label == seconds else label).removesuffix("T00:00:00")
+    return str(label)
+
+
+def names_of(labels: AnyArray | None, axis: str, size: int) -> AnyArray:
+    """The labels of an axis as numbers or texts; without any, horizons count from 1 and nodes from 0."""
+    if labels is None:
+        first = int(axis == "horizon")
+        return np.arange(first, size + first)
+    if labels.dtype.kind == "m" and not (labels.astype(np.int64) % _HOUR).any():
+        return labels.astype(np.int64) // _HOUR  # in hours
+    return labels if labels.dtype.kind in "iufb" else np.array([shown(label) for label in labels], object)

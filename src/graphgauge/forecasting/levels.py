@@ -11,8 +11,8 @@ import numpy as np
 from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
 from graphgauge.forecasting.calibration import Reliability, Spread, mean_deviation, perfect
-from graphgauge.forecasting.cells import Cells
 from graphgauge.forecasting.joint import Vectors
+from graphgauge.forecasting.sums import Cells
 
 Levels = Iterable[Reference]
 _ZERO = "zero forecast"

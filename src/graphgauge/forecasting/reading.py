@@ -1,23 +1,103 @@
-"""Arguments as arrays in canonical order: axes, levels, labels, null values, types."""
+"""From the user's arguments to a sample, and to what is known of its nodes: converted and checked once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_labels, is_tensor
+from graphgauge.core.arrays import as_labels, as_numeric, is_cuda, is_tensor
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.options import number
-from graphgauge.core.types import AnyArray
-from graphgauge.forecasting.labelled import AXES, CHANNEL, WIDER
+from graphgauge.core.options import nan_policy, number, whole_number
+from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.forecasting.labelled import AXES, CHANNEL, WIDER, matched, over_nodes
+from graphgauge.forecasting.sample import Rows, Sample, loss_of
 
-_HOUR = 3_600_000_000_000
+
+@dataclass(frozen=True)
+class Reading:
+    """How arrays are read, as in `evaluate`."""
+
+    axes: Sequence[str] | Mapping[str, Any] | None = None
+    labels: Mapping[str, Sequence[Any]] | None = None
+    null_value: float | None = None
+    null_tolerance: float = 0.0
+    nan: str = "raise"
 
 
-def refuse_incomplete(arrays: Mapping[str, Any], levels: tuple[float, ...]) -> None:
+def read_arrays(given: Mapping[str, Any], scores: Mapping[str, Any] | None, levels: Any, read: Reading) -> Sample:
+    """Arrays by the names of their arguments, with the axes that `read` names or with labels of their own."""
+    losses = {score_name(name): values for name, values in (scores or {}).items()}
+    arrays = {**given, **{loss_of(name): values for name, values in losses.items()}}
+    arrays = {name: value for name, value in arrays.items() if value is not None or name == "y_true"}
+    axes, own, places = read.axes, {}, None
+    match = matched(arrays, axes, _levels_of(levels))
+    if match is not None:
+        arrays, axes, own, places = dict(match.arrays), match.axes, dict(match.labels), match.places
+    if not is_cuda(arrays["y_true"]) or not set(arrays) <= {"y_true", "y_pred", "std", "mask"}:
+        arrays = {name: as_numeric(value, name) for name, value in arrays.items()}
+    y = arrays["y_true"]
+    names = _axes_of(y, axes)
+    size = dict(zip(names, y.shape, strict=True))
+    own |= _labels_given(read.labels or {}, size)
+    shape = (size.get("time", 1), size.get("horizon", 1), size.get("node", 1))
+    placed = {name: _canonical(value, name, names, y.shape) for name, value in arrays.items()}
+    sample = checked(placed, shape, read, levels=_levels_of(levels), scores=tuple(losses))
+    return replace(sample, axes=names, labels=own, places=places or {"node": own.get("node", np.arange(shape[2]))})
+
+
+def checked(
+    arrays: Mapping[str, Any],
+    shape: tuple[int, int, int],
+    read: Reading,
+    *,
+    levels: tuple[float, ...],
+    scores: tuple[str, ...],
+    rows: Rows | None = None,
+) -> Sample:
+    """Arrays in canonical order as a sample: masked, converted, with a point forecast if there is one.
+
+    They have the `shape` (time, horizon, node), or are the `rows` of a table; quantiles have their `levels`, and
+    the losses are called `scores`.
+    """
+    nan_policy(read.nan)
+    _refuse_incomplete(arrays, levels)
+    if "quantiles" in arrays and arrays["quantiles"].shape[-1] != len(levels):
+        what = f"{arrays['quantiles'].shape[-1]} along the last axis, for {len(levels)} levels"
+        raise InputError(what, where="quantiles")
+    if "samples" in arrays and arrays["samples"].shape[-1] < 2:
+        raise InputError("a single member", where="samples", fix="The last axis has the members, at least two.")
+    mask = _truth_values(arrays["mask"]) if "mask" in arrays else None
+    null = _null_of(read.null_value, read.null_tolerance, arrays["y_true"])
+    if null is not None:
+        # In the dtype of the truth, before any conversion.
+        mask = _both(mask, _observed(arrays["y_true"], *null))
+    numbers = _of_one_type({name: value for name, value in arrays.items() if name != "mask"})
+    dropped = 0
+    if read.nan == "omit":
+        there = _without_nan(numbers)
+        dropped = int((~there).sum() if mask is None else (mask & ~there).sum())
+        mask = _both(mask, there) if dropped else mask
+    if mask is not None and not is_tensor(mask):
+        mask = np.ascontiguousarray(mask)  # comparisons keep the layout of the truth
+    mean, point = _point_of(numbers, levels)
+    numbers |= {} if mean is None else {"y_pred": mean}
+    sample = Sample(shape, numbers, mask, rows, levels, scores, point, dropped=dropped)
+    shown = {
+        "forecast": sample.form,
+        "errors of": "" if point in ("y_pred", "none") else point,
+        "null_value": "" if null is None else f"{null[0]:g}",
+        "mask": "given" if "mask" in arrays else "",
+        "nan": "omit" if read.nan == "omit" else "",
+    }
+    known = {name: value for name, value in shown.items() if value}
+    return replace(sample, null=null, conventions=known)
+
+
+def _refuse_incomplete(arrays: Mapping[str, Any], levels: tuple[float, ...]) -> None:
     """Refuse no forecast, parts of one, and two."""
     forms = [name for name in ("std", "quantiles", "samples") if name in arrays]
     if len(forms) > 1:
@@ -36,7 +116,7 @@ def score_name(name: Any) -> str:
     return name
 
 
-def axes_of(y: Any, axes: Any) -> tuple[str, ...]:
+def _axes_of(y: Any, axes: Any) -> tuple[str, ...]:
     """The axis of each dimension of the truth."""
     names = AXES if axes is None else tuple(axes)
     if axes is None and y.ndim == 1:
@@ -50,7 +130,7 @@ def axes_of(y: Any, axes: Any) -> tuple[str, ...]:
     return names
 
 
-def canonical(array: Any, name: str, axes: tuple[str, ...], shape: tuple[int, ...]) -> Any:
+def _canonical(array: Any, name: str, axes: tuple[str, ...], shape: tuple[int, ...]) -> Any:
     """An array as (time, horizon, node), with an axis of channels in front and of levels or members at the end."""
     extra = int(name in WIDER)
     if array.ndim != len(axes) + extra or tuple(array.shape[: len(axes)]) != tuple(shape):
@@ -66,7 +146,7 @@ def canonical(array: Any, name: str, axes: tuple[str, ...], shape: tuple[int, ..
     return moved.reshape(*lengths, *moved.shape[len(axes) :])
 
 
-def levels_of(levels: Any) -> tuple[float, ...]:
+def _levels_of(levels: Any) -> tuple[float, ...]:
     """The probabilities of quantiles, rising."""
     if levels is None:
         return ()
@@ -77,7 +157,7 @@ def levels_of(levels: Any) -> tuple[float, ...]:
     return found
 
 
-def labels_given(labels: Mapping[str, Any], size: Mapping[str, int]) -> dict[str, AnyArray]:
+def _labels_given(labels: Mapping[str, Any], size: Mapping[str, int]) -> dict[str, AnyArray]:
     found = {}
     for axis, names in labels.items():
         if axis not in size:
@@ -90,7 +170,7 @@ def labels_given(labels: Mapping[str, Any], size: Mapping[str, int]) -> dict[str
     return found
 
 
-def null_of(value: Any, tolerance: Any, y_true: Any) -> tuple[float, float] | None:
+def _null_of(value: Any, tolerance: Any, y_true: Any) -> tuple[float, float] | None:
     tolerance = number("null_tolerance", tolerance, 0)
     if value is None:
         if tolerance:
@@ -103,7 +183,7 @@ def null_of(value: Any, tolerance: Any, y_true: Any) -> tuple[float, float] | No
     return float(value), float(tolerance)
 
 
-def observed(y: Any, null: float, tolerance: float) -> Any:
+def _observed(y: Any, null: float, tolerance: float) -> Any:
     """True where the truth is not the null value, compared in the dtype of the truth."""
     if np.isnan(null):
         return y == y
@@ -123,7 +203,7 @@ def observed(y: Any, null: float, tolerance: float) -> Any:
     return y != int(null) if float(null).is_integer() else np.ones(y.shape, bool)
 
 
-def truth_values(mask: Any) -> Any:
+def _truth_values(mask: Any) -> Any:
     if str(mask.dtype) in ("bool", "torch.bool"):
         return mask
     if not bool(((mask == 0) | (mask == 1)).all()):
@@ -131,11 +211,11 @@ def truth_values(mask: Any) -> Any:
     return mask != 0
 
 
-def both(mask: Any, there: Any) -> Any:
+def _both(mask: Any, there: Any) -> Any:
     return there if mask is None else mask & there
 
 
-def of_one_type(arrays: Mapping[str, Any]) -> dict[str, Any]:
+def _of_one_type(arrays: Mapping[str, Any]) -> dict[str, Any]:
     """Contiguous arrays of float32 if all are floats of at most 32 bits, otherwise of float64."""
     if any(is_tensor(array) for array in arrays.values()):
         from graphgauge.forecasting.device import of_one_type
@@ -150,16 +230,16 @@ def of_one_type(arrays: Mapping[str, Any]) -> dict[str, Any]:
     return {name: np.require(array, dtype, ("C", "A")) for name, array in arrays.items()}
 
 
-def without_nan(arrays: Mapping[str, Any]) -> Any:
+def _without_nan(arrays: Mapping[str, Any]) -> Any:
     """Cells of which no number is NaN."""
     there = None
     for name, array in arrays.items():
         seen = array == array
-        there = both(there, seen.all(axis=-1) if name in WIDER else seen)
+        there = _both(there, seen.all(axis=-1) if name in WIDER else seen)
     return there
 
 
-def point_of(arrays: Mapping[str, Any], levels: tuple[float, ...]) -> tuple[Any, str]:
+def _point_of(arrays: Mapping[str, Any], levels: tuple[float, ...]) -> tuple[Any, str]:
     """The point forecast that errors are computed from, and what it is."""
     if "y_pred" in arrays:
         return arrays["y_pred"], "y_pred"
@@ -172,21 +252,122 @@ def point_of(arrays: Mapping[str, Any], levels: tuple[float, ...]) -> tuple[Any,
     return None, "none"
 
 
-def shown(label: Any) -> str:
-    """A label as text: durations in seconds, dates without a time that is midnight."""
-    if isinstance(label, np.timedelta64):
-        return f"{label.astype('m8[ns]').astype(np.int64) / 1e9:g} s"
-    if isinstance(label, np.datetime64):
-        seconds = label.astype("M8[s]")
-        return str(seconds if label == seconds else label).removesuffix("T00:00:00")
-    return str(label)
+# ---- what is known of nodes
 
 
-def names_of(labels: AnyArray | None, axis: str, size: int) -> AnyArray:
-    """The labels of an axis as numbers or texts; without any, horizons count from 1 and nodes from 0."""
-    if labels is None:
-        first = int(axis == "horizon")
-        return np.arange(first, size + first)
-    if labels.dtype.kind == "m" and not (labels.astype(np.int64) % _HOUR).any():
-        return labels.astype(np.int64) // _HOUR  # in hours
-    return labels if labels.dtype.kind in "iufb" else np.array([shown(label) for label in labels], object)
+@dataclass(frozen=True)
+class Extras:
+    """What is known of the nodes beside the forecasts: weights, naive errors (2, node), edges between them."""
+
+    weights: Floats | None = None
+    naive: Floats | None = None
+    edges: Ints | None = None
+
+
+def extras_of(sample: Sample, *, weights: Any, history: Any, season: int, graph: Any) -> Extras:
+    """What is known of the nodes of a sample."""
+    season = season_of(season, history)
+    edges = _edges_of(graph, sample.shape[2], sample.labels.get("node"))
+    if edges is not None and sample.members is None:
+        raise OptionError("graph= needs samples=", fix="Leave it out.")
+    return Extras(
+        None if weights is None else _weights(weights, sample),
+        None if history is None else _naive_errors(history, season, sample),
+        edges,
+    )
+
+
+def season_of(season: Any, history: Any) -> int:
+    if whole_number("season", season, 1) != 1 and history is None:
+        raise OptionError("season= needs history=", fix="Pass both.")
+    return int(season)
+
+
+def _weights(weights: Any, sample: Sample) -> Floats:
+    if isinstance(weights, str):
+        raise OptionError(
+            "weights are one number per node, not a text", fix="Such as weights=np.cos(np.deg2rad(latitude))."
+        )
+    values = as_numeric(over_nodes(weights, sample.places, "weights"), "weights").astype(np.float64)
+    if values.shape != (sample.shape[2],):
+        raise InputError(f"have shape {values.shape}, for {sample.shape[2]} nodes", where="weights")
+    return of_mean_one(values)
+
+
+def of_mean_one(weights: Floats) -> Floats:
+    """Weights with mean 1."""
+    if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any():
+        raise InputError("are not finite, below 0, or all 0", where="weights")
+    return np.asarray(weights / weights.mean())
+
+
+def _naive_errors(history: Any, season: int, sample: Sample) -> Floats:
+    values = as_numeric(over_nodes(history, sample.places, "history"), "history")
+    nodes = sample.shape[2]
+    values = values[:, np.newaxis] if values.ndim == 1 and nodes == 1 else values
+    if values.ndim != 2 or values.shape[1] != nodes:
+        raise InputError(f"has shape {values.shape}, for {nodes} nodes", where="history", fix="Pass (time, node).")
+    if len(values) <= season:
+        raise InputError(f"has {len(values)} steps, for a season of {season}", where="history")
+    return naive_errors(values.T.ravel(), np.repeat(np.arange(nodes), len(values)), nodes, season, sample.null)
+
+
+def naive_errors(values: AnyArray, node: Ints, nodes: int, season: int, null: tuple[float, float] | None) -> Floats:
+    """Mean absolute and mean squared error of the (seasonal) naive forecast of each node's values (2, node).
+
+    Values are in order of node and time. Pairs of which one is NaN, or as near to the null value as its tolerance,
+    are left out; 0 without any.
+    """
+    past = values.astype(np.float64)
+    if null is not None:
+        past[~_observed(values, *null)] = np.nan
+    if np.isinf(past).any():
+        raise InputError("has infinite values", where="history", fix="Mask them as NaN.")
+    change, at = past[season:] - past[:-season], node[season:]
+    seen = (at == node[:-season]) & ~np.isnan(change)
+    change, at = change[seen], at[seen]
+    with np.errstate(over="ignore"):
+        sums = [np.bincount(at, each, nodes) for each in (np.abs(change), np.square(change))]
+    return np.stack(sums) / np.maximum(np.bincount(at, minlength=nodes), 1)
+
+
+def _edges_of(graph: Any, nodes: int, names: AnyArray | None) -> Ints | None:
+    """Pairs of different nodes that an edge joins, each once.
+
+    A graph is an adjacency matrix, or edges as rows (source, target) or as two rows, of positions or names.
+    """
+    if graph is None:
+        return None
+    array = np.asarray(graph) if not hasattr(graph, "detach") else as_numeric(graph, "graph")
+    array = array if array.dtype.kind in "UO" else as_numeric(graph, "graph")
+    if array.shape == (nodes, nodes) and array.dtype.kind not in "UO":
+        ends = np.argwhere((array != 0) & (array == array))
+    elif array.ndim == 2 and 2 in array.shape:
+        rows = {tuple(sorted(edge)) for edge in array.tolist()}
+        if array.shape == (2, 2) and rows != {tuple(sorted(edge)) for edge in array.T.tolist()}:
+            raise InputError(
+                "two edges in two rows: are the rows edges, or the columns?",
+                where="graph",
+                fix="Repeat an edge, or pass an adjacency matrix.",
+            )
+        ends = _positions(array if array.shape[1] == 2 else array.T, nodes, names)
+    else:
+        raise InputError(
+            f"has shape {array.shape}, for {nodes} nodes", where="graph", fix="Pass an adjacency matrix, or edges."
+        )
+    pairs = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0).astype(np.int64)
+    if not len(pairs):
+        raise InputError("has no edge between two nodes", where="graph", fix="Leave it out.")
+    return pairs
+
+
+def _positions(edges: AnyArray, nodes: int, names: AnyArray | None) -> Ints:
+    if edges.dtype.kind in "UO":
+        place = {str(name): index for index, name in enumerate([] if names is None else names.tolist())}
+        unknown = next((end for end in edges.ravel().tolist() if str(end) not in place), None)
+        if unknown is not None:
+            raise InputError(f"{unknown!r:.60} is no node", where="graph", fix='Name nodes with labels={"node": …}.')
+        return np.array([[place[str(end)] for end in edge] for edge in edges.tolist()], np.int64).reshape(-1, 2)
+    if (edges != np.floor(edges)).any() or (edges.size and not 0 <= edges.min() <= edges.max() < nodes):
+        raise InputError("has ends that are no positions of nodes", where="graph", fix="Positions count from 0.")
+    return np.asarray(edges, np.int64)

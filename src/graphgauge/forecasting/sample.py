@@ -12,41 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric, is_cuda, is_tensor
+from graphgauge.core.arrays import as_numeric, is_tensor
 from graphgauge.core.errors import InputError
-from graphgauge.core.options import nan_policy
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.forecasting.labelled import AXES, CHANNEL, WIDER, matched
-from graphgauge.forecasting.reading import (
-    axes_of,
-    both,
-    canonical,
-    labels_given,
-    levels_of,
-    names_of,
-    null_of,
-    observed,
-    of_one_type,
-    point_of,
-    refuse_incomplete,
-    score_name,
-    truth_values,
-    without_nan,
-)
+from graphgauge.forecasting.labelled import AXES, CHANNEL, WIDER, names_of
 
 # Cells with all their numbers that are handled at once where no compiled loop reads the arrays in place.
 _AT_ONCE = 1 << 20
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How arrays are read, as in `evaluate`."""
-
-    axes: Sequence[str] | Mapping[str, Any] | None = None
-    labels: Mapping[str, Sequence[Any]] | None = None
-    null_value: float | None = None
-    null_tolerance: float = 0.0
-    nan: str = "raise"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,78 +56,6 @@ class Sample:
     conventions: Mapping[str, str] = field(default_factory=dict)
     # The labels of each dimension that nodes have in the user's arrays.
     places: Mapping[str, AnyArray] = field(default_factory=dict)
-
-    @classmethod
-    def from_arrays(
-        cls, given: Mapping[str, Any], scores: Mapping[str, Any] | None, levels: Any, read: Reading
-    ) -> Sample:
-        """Arrays by the names of their arguments, with the axes that `read` names or with labels of their own."""
-        losses = {score_name(name): values for name, values in (scores or {}).items()}
-        arrays = {**given, **{loss_of(name): values for name, values in losses.items()}}
-        arrays = {name: value for name, value in arrays.items() if value is not None or name == "y_true"}
-        axes, own, places = read.axes, {}, None
-        match = matched(arrays, axes, levels_of(levels))
-        if match is not None:
-            arrays, axes, own, places = dict(match.arrays), match.axes, dict(match.labels), match.places
-        if not is_cuda(arrays["y_true"]) or not set(arrays) <= {"y_true", "y_pred", "std", "mask"}:
-            arrays = {name: as_numeric(value, name) for name, value in arrays.items()}
-        y = arrays["y_true"]
-        names = axes_of(y, axes)
-        size = dict(zip(names, y.shape, strict=True))
-        own |= labels_given(read.labels or {}, size)
-        shape = (size.get("time", 1), size.get("horizon", 1), size.get("node", 1))
-        placed = {name: canonical(value, name, names, y.shape) for name, value in arrays.items()}
-        sample = cls.checked(placed, shape, read, levels=levels_of(levels), scores=tuple(losses))
-        return replace(sample, axes=names, labels=own, places=places or {"node": own.get("node", np.arange(shape[2]))})
-
-    @classmethod
-    def checked(
-        cls,
-        arrays: Mapping[str, Any],
-        shape: tuple[int, int, int],
-        read: Reading,
-        *,
-        levels: tuple[float, ...],
-        scores: tuple[str, ...],
-        rows: Rows | None = None,
-    ) -> Sample:
-        """Arrays in canonical order as a sample: masked, converted, with a point forecast if there is one.
-
-        They have the `shape` (time, horizon, node), or are the `rows` of a table; quantiles have their `levels`, and
-        the losses are called `scores`.
-        """
-        nan_policy(read.nan)
-        refuse_incomplete(arrays, levels)
-        if "quantiles" in arrays and arrays["quantiles"].shape[-1] != len(levels):
-            what = f"{arrays['quantiles'].shape[-1]} along the last axis, for {len(levels)} levels"
-            raise InputError(what, where="quantiles")
-        if "samples" in arrays and arrays["samples"].shape[-1] < 2:
-            raise InputError("a single member", where="samples", fix="The last axis has the members, at least two.")
-        mask = truth_values(arrays["mask"]) if "mask" in arrays else None
-        null = null_of(read.null_value, read.null_tolerance, arrays["y_true"])
-        if null is not None:
-            # In the dtype of the truth, before any conversion.
-            mask = both(mask, observed(arrays["y_true"], *null))
-        numbers = of_one_type({name: value for name, value in arrays.items() if name != "mask"})
-        dropped = 0
-        if read.nan == "omit":
-            there = without_nan(numbers)
-            dropped = int((~there).sum() if mask is None else (mask & ~there).sum())
-            mask = both(mask, there) if dropped else mask
-        if mask is not None and not is_tensor(mask):
-            mask = np.ascontiguousarray(mask)  # comparisons keep the layout of the truth
-        mean, point = point_of(numbers, levels)
-        numbers |= {} if mean is None else {"y_pred": mean}
-        sample = cls(shape, numbers, mask, rows, levels, scores, point, dropped=dropped)
-        shown = {
-            "forecast": sample.form,
-            "errors of": "" if point in ("y_pred", "none") else point,
-            "null_value": "" if null is None else f"{null[0]:g}",
-            "mask": "given" if "mask" in arrays else "",
-            "nan": "omit" if read.nan == "omit" else "",
-        }
-        known = {name: value for name, value in shown.items() if value}
-        return replace(sample, null=null, conventions=known)
 
     # ---- what it is
 

@@ -16,10 +16,9 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.types import AnyArray
 from graphgauge.forecasting.design import Design, parts_of
+from graphgauge.forecasting.evaluate import COVERAGE, Request, choose, report, request
 from graphgauge.forecasting.labelled import CHANNEL
-from graphgauge.forecasting.nodes import Extras, extras_of
-from graphgauge.forecasting.results import COVERAGE, Request, choose, report, request
-from graphgauge.forecasting.sample import Reading, Sample
+from graphgauge.forecasting.reading import Extras, Reading, extras_of, read_arrays
 from graphgauge.forecasting.sums import Table
 from graphgauge.forecasting.totals import Totals
 from graphgauge.protocols import protocol as protocol_of
@@ -112,7 +111,7 @@ class ForecastState:
         """
         levels = self._levels if quantiles is not None else None
         arrays = {"std": std, "quantiles": quantiles, "samples": samples, "mask": mask}
-        sample = Sample.from_arrays({"y_true": y_true, "y_pred": y_pred, **arrays}, scores, levels, self._reading)
+        sample = read_arrays({"y_true": y_true, "y_pred": y_pred, **arrays}, scores, levels, self._reading)
         if CHANNEL in sample.axes:
             raise InputError("has channels", where="y_true", fix="Make a state for each: their units differ.")
         first = self._first_step(start)

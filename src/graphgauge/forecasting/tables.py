@@ -13,12 +13,10 @@ import numpy as np
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.types import AnyArray, Floats, Ints
-from graphgauge.forecasting.evaluate import evaluate_sample
-from graphgauge.forecasting.labelled import columns_of, labels_of
-from graphgauge.forecasting.nodes import Extras, naive_errors, of_mean_one, season_of
-from graphgauge.forecasting.reading import score_name, shown
-from graphgauge.forecasting.results import COVERAGE
-from graphgauge.forecasting.sample import Reading, Rows, Sample, loss_of
+from graphgauge.forecasting.evaluate import COVERAGE, evaluate_sample
+from graphgauge.forecasting.labelled import columns_of, labels_of, shown
+from graphgauge.forecasting.reading import Extras, Reading, checked, naive_errors, of_mean_one, score_name, season_of
+from graphgauge.forecasting.sample import Rows, Sample, loss_of
 from graphgauge.protocols import under_protocols
 
 _BOUND = re.compile(r"-(lo|hi)-(\d+(?:\.\d+)?)")
@@ -131,7 +129,7 @@ def evaluate_table(
         arrays["samples"] = np.stack([_numbers(columns, name) for name in samples], axis=1)
     losses = tuple(score_name(name) for name in scores or ())
     arrays |= {loss_of(name): _numbers(columns, name) for name in losses}
-    sample = Sample.checked(
+    sample = checked(
         arrays,
         (len(known), len(ahead), len(ids)),
         Reading(null_value=null_value, null_tolerance=null_tolerance, nan=nan),
