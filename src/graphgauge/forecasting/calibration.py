@@ -59,14 +59,15 @@ def rank_tables(sample: Sample, design: Design, *, first: int = 0) -> dict[str, 
         )
         counts = by_horizon.sum(axis=1), by_horizon.sum(axis=0), by_node
         return _tables(span.blocks(span.shift), span, *(np.stack([each, np.zeros(each.shape)]) for each in counts))
-    parts = []
-    for part in sample.counted():
-        rows = part.rows
+
+    def of(part: Sample) -> dict[str, Table]:
+        rows, ranks = part.rows, _ranks(part)
         assert rows is not None
         at, block = np.unique((rows.step + first) >> span.shift, return_inverse=True)
-        ranks = _ranks(part)
         sides = (block, len(at)), (rows.horizon, design.horizons), (rows.node, design.nodes)
-        parts.append(_tables(at, span, *(_divided(key, groups, *ranks) for key, groups in sides)))
+        return _tables(at, span, *(_divided(key, groups, *ranks) for key, groups in sides))
+
+    parts = sample.each_part(of)
     return reduce(lambda one, two: {name: each.merged(two[name]) for name, each in one.items()}, parts)
 
 
@@ -126,8 +127,6 @@ _FINE = 42
 # More than there are keys.
 _EVERY_KEY = 1 << 22
 _SMALLEST = 1e-150
-# Cells whose keys are looked up at once.
-_SLAB = 1 << 18
 # A standard deviation's cells: sums of e², σ², σ⁴, and their number.
 _TERMS = ("square", "var", "var2", "count")
 
@@ -160,13 +159,15 @@ class StdCells:
 
 def std_table(sample: Sample) -> Table:
     """The sums of each horizon, by key in place of time."""
-    parts = []
-    for part in sample.on_host().counted():
+
+    def of(part: Sample) -> Table:
         assert part.rows is not None
-        std, error = part.std.astype(np.float64), part.mean.astype(np.float64) - part.y
-        keys = _bits(std) >> _FINE
-        parts.append(grouped(_terms(std, error), keys, part.rows.horizon, sample.shape[1], 0, _EVERY_KEY))
-    table = reduce(Table.merged, parts)
+        std = part.std.astype(np.float64)
+        return grouped(
+            _terms(std, _error(part)), _bits(std) >> _FINE, part.rows.horizon, sample.shape[1], 0, _EVERY_KEY
+        )
+
+    table = reduce(Table.merged, sample.each_part(of))
     if len(table) and table.at[0] < int(_bits(np.array([_SMALLEST]))[0]) >> _FINE:
         raise InputError(f"values below {_SMALLEST:g}, whose squares vanish", where="std", fix="Rescale the data.")
     return replace(table, high=table.high + table.low, low=np.zeros(table.low.shape))
@@ -204,17 +205,18 @@ def _binned(cells: StdCells, bins: int, moved: float = 0.0) -> Bins:
 def bins_over_time(table: Table, bins: int, sample: Sample, shift: int) -> Floats:
     """Σe² and Σσ² (term, block, bin) of blocks of 2**shift steps; all cells with one key are in one bin."""
     side = table.pooled
-    lowest, parts = side.at[0], []
+    lowest = side.at[0]
     place = np.zeros(side.at[-1] - lowest + 1, np.int64)
     place[side.at - lowest] = _place(side.series("count")[:, 0].astype(np.int64), bins)
-    for part in sample.on_host().counted():
+
+    def of(part: Sample) -> Table:
         assert part.rows is not None
-        std, error = part.std.astype(np.float64), part.mean.astype(np.float64) - part.y
-        of_cell = place[(_bits(std) >> _FINE) - lowest]
-        terms = {"square": error * error, "var": std * std}
-        parts.append(grouped(terms, part.rows.step >> shift, of_cell, bins, shift, _EVERY_KEY))
-    table = reduce(Table.merged, parts)
-    return np.stack([table.series(name) for name in ("square", "var")])
+        std, of_cell = part.std.astype(np.float64), place[(_bits(part.std) >> _FINE) - lowest]
+        terms = {"square": np.square(_error(part)), "var": std * std}
+        return grouped(terms, part.rows.step >> shift, of_cell, bins, shift, _EVERY_KEY)
+
+    over_time = reduce(Table.merged, sample.each_part(of))
+    return np.stack([over_time.series(name) for name in ("square", "var")])
 
 
 def _place(count: Ints, bins: int) -> Ints:
@@ -235,26 +237,22 @@ def _straddling(cells: StdCells, bins: int) -> Mask:
 def _told_apart(sample: Sample, keys: list[Ints]) -> list[StdCells]:
     """The cells with these keys by all bits of their standard deviations: of all horizons, then of each."""
     wanted = sorted_unique(np.concatenate(keys))
-    at = np.zeros(0, np.int64)
-    if len(wanted):
-        among = np.zeros(int(wanted[-1] - wanted[0]) + 2, np.bool_)
-        among[wanted - wanted[0]] = True
-        std, places = sample.std.reshape(-1), []
-        for first in range(0, std.size, _SLAB):
-            key = (_bits(std[first : first + _SLAB]) >> _FINE) - wanted[0]
-            # Other keys go to the last place, which no key has.
-            chosen = among[np.where((key >= 0) & (key < among.size), key, among.size - 1)]
-            if sample.mask is not None:
-                chosen &= sample.mask.reshape(-1)[first : first + _SLAB]
-            places.append(np.flatnonzero(chosen) + first)
-        at = np.concatenate(places)
-    y, mean, std = (array.reshape(-1)[at].astype(np.float64) for array in (sample.y, sample.mean, sample.std))
-    horizon = at // sample.shape[2] % sample.shape[1] if sample.rows is None else sample.rows.horizon[at]
+    if not len(wanted):
+        return [StdCells(wanted, np.zeros((len(_TERMS), 0)))] * len(keys)
+    among = np.zeros(int(wanted[-1] - wanted[0]) + 2, np.bool_)  # its last place is that of all other keys
+    among[wanted - wanted[0]] = True
+
+    def of(part: Sample) -> tuple[Floats, Floats, Ints]:
+        assert part.rows is not None
+        some = np.flatnonzero(among[np.clip((_bits(part.std) >> _FINE) - wanted[0], -1, len(among) - 1)])
+        return part.std[some].astype(np.float64), _error(part)[some], part.rows.horizon[some]
+
+    std, error, horizon = (np.concatenate(each) for each in zip(*sample.each_part(of), strict=True))
     found = []
     for group, some in enumerate(keys):
         mine = np.isin(_bits(std) >> _FINE, some) & ((horizon == group - 1) | (group == 0))
         known, place = np.unique(_bits(std[mine]), return_inverse=True)
-        terms = np.stack(list(_terms(std[mine], (mean - y)[mine]).values()))
+        terms = np.stack(list(_terms(std[mine], error[mine]).values()))
         found.append(StdCells(known, np.add(*_core.grouped_sums(terms, place.astype(np.int64), len(known)))))
     return found
 
@@ -262,6 +260,10 @@ def _told_apart(sample: Sample, keys: list[Ints]) -> list[StdCells]:
 def _terms(std: Floats, error: Floats) -> Mapping[str, Any]:
     var = std * std
     return dict(zip(_TERMS, (error * error, var, var * var, np.ones(len(std))), strict=True))
+
+
+def _error(part: Sample) -> Floats:
+    return np.asarray(part.mean.astype(np.float64) - part.y)
 
 
 def _bits(std: AnyArray) -> Ints:

@@ -12,9 +12,13 @@ import numpy as np
 from graphgauge.core.arrays import as_labels, as_numeric, is_cuda, is_tensor
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import nan_policy, number, whole_number
+from graphgauge.core.threads import in_threads, threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.forecasting.labelled import AXES, CHANNEL, WIDER, matched, over_nodes
 from graphgauge.forecasting.sample import Rows, Sample, loss_of
+
+# Members whose mean is taken at once.
+_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -247,9 +251,20 @@ def _point_of(arrays: Mapping[str, Any], levels: tuple[float, ...]) -> tuple[Any
     if "quantiles" in arrays and middle is not None:
         return np.ascontiguousarray(arrays["quantiles"][..., middle]), "the median"
     if "samples" in arrays:
-        members = arrays["samples"]
-        return members.mean(axis=-1, dtype=np.float64), "the members' mean"
+        return _mean_of_members(arrays["samples"]), "the members' mean"
     return None, "none"
+
+
+def _mean_of_members(members: AnyArray) -> Floats:
+    mean = np.empty(members.shape[:-1])
+    together = max(1, _AT_ONCE // max(1, int(np.prod(members.shape[1:]))))
+
+    def of(first: int) -> None:
+        some = slice(first, first + together)
+        members[some].mean(axis=-1, dtype=np.float64, out=mean[some])
+
+    in_threads(of, range(0, len(members), together), threads_for(members.size))
+    return mean
 
 
 # ---- what is known of nodes

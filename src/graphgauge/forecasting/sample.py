@@ -5,20 +5,22 @@ A sample is dense, (time, horizon, node), or it has rows: a number per cell, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric, is_tensor
 from graphgauge.core.errors import InputError
+from graphgauge.core.threads import in_threads, threads_for
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.forecasting.labelled import AXES, CHANNEL, WIDER, names_of
 
 # Cells with all their numbers that are handled at once where no compiled loop reads the arrays in place.
 _AT_ONCE = 1 << 20
+Done = TypeVar("Done")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +30,9 @@ class Rows:
     step: Ints
     horizon: Ints
     node: Ints
+
+    def at(self, places: Ints | slice) -> Rows:
+        return Rows(self.step[places], self.horizon[places], self.node[places])
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,33 +118,28 @@ class Sample:
         """The same as NumPy arrays."""
         return self._of(lambda array: as_numeric(array, "y_true")) if self.on_device else self
 
-    def counted(self) -> Iterator[Sample]:
-        """The cells that count, as rows, some time steps at a time."""
+    def each_part(self, work: Callable[[Sample], Done]) -> list[Done]:
+        """`work` on the cells that count, as rows: of a dense sample some time steps at a time, on several threads."""
         if self.rows is not None:
-            if self.mask is None:
-                yield self
-                return
-            at = np.flatnonzero(self.mask)
-            yield self._of(itemgetter(at), rows=Rows(self.rows.step[at], self.rows.horizon[at], self.rows.node[at]))
-            return
-        _, horizons, nodes = self.shape
+            places = slice(None) if self.mask is None else np.flatnonzero(self.mask)
+            return [work(self._of(itemgetter(places), rows=self.rows.at(places)))]
+        steps, horizons, nodes = self.shape
         width = sum(array.shape[-1] if name in WIDER else 1 for name, array in self.arrays.items())
         together = max(1, _AT_ONCE // max(1, horizons * nodes * width))
-        for first in range(0, max(self.shape[0], 1), together):
-            yield self.steps(slice(first, first + together)).on_host()._as_rows(first)
+
+        def of_steps(first: int) -> Done:
+            return work(self.steps(slice(first, first + together)).on_host()._as_rows(first))
+
+        return in_threads(of_steps, range(0, max(steps, 1), together), threads_for(self.cells * width))
 
     def _as_rows(self, first: int) -> Sample:
-        _, horizons, nodes = self.shape
-        size = int(np.prod(self.shape))
-        places = np.arange(size) if self.mask is None else np.flatnonzero(self.mask)
-        step, rest = np.divmod(places, max(horizons * nodes, 1))
-        horizon, node = np.divmod(rest, max(nodes, 1))
-
-        def flat(array: AnyArray) -> AnyArray:
-            values = array.reshape(size, *array.shape[3:])
-            return values if self.mask is None else values[places]
-
-        return self._of(flat, rows=Rows(step + first, horizon, node))
+        cells = int(np.prod(self.shape))
+        step, horizon, node = np.indices(self.shape).reshape(3, cells)
+        rows = Rows(step + first, horizon, node)
+        if self.mask is None:
+            return self._of(lambda array: array.reshape(cells, *array.shape[3:]), rows=rows)
+        places = np.flatnonzero(self.mask)
+        return self._of(lambda array: array.reshape(cells, *array.shape[3:])[places], rows=rows.at(places))
 
     # ---- refusals
 

@@ -134,7 +134,7 @@ def measure(
     fused = sample.rows is None and weights is None
     tables = [_error_tables(sample, design, span)] if fused else []
     if not fused or design.form in ("quantiles", "samples") or design.scores or design.scaled:
-        parts = [_column_tables(part, design, span, weights, naive, fused) for part in sample.counted()]
+        parts = sample.each_part(lambda part: _column_tables(part, design, span, weights, naive, fused))
         tables.append(reduce(lambda one, two: (one[0].merged(two[0]), one[1].merged(two[1])), parts))
     by_horizon, by_node = (beside(*side) for side in zip(*tables, strict=True))
     _refuse_bad(by_horizon, sample)
@@ -310,8 +310,8 @@ def ensemble_scores(part: Sample, levels: Iterable[float]) -> tuple[Floats, Floa
     def score(start: int) -> None:
         block = slice(start, start + step)
         rising = np.sort(drawn[block], axis=1).astype(np.float64, copy=False)
-        low, high = rising[:, before].T, rising[:, before + 1].T
-        ends[:, block] = low + (places - before)[:, None] * (high - low)
+        for number, (place, at) in enumerate(zip(places, before, strict=True)):
+            ends[number, block] = rising[:, at] + (place - at) * (rising[:, at + 1] - rising[:, at])
         rising -= y[block, None]
         np.einsum("ij,j->i", rising, factors, out=apart[block])
         np.einsum("ij->i", np.abs(rising, out=rising), out=away[block])
