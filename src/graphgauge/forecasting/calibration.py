@@ -22,7 +22,6 @@ import numpy as np
 from graphgauge import _core
 from graphgauge.core.arrays import sorted_unique
 from graphgauge.core.errors import InputError
-from graphgauge.core.grid import Grid
 from graphgauge.core.metric import Estimate
 from graphgauge.core.random import Random
 from graphgauge.core.result import Reference
@@ -273,8 +272,6 @@ def _bits(std: AnyArray) -> Ints:
 # ---- distances from calibration
 
 _DRAWS = 2000
-# Bars of the histogram of positions.
-_BARS = 20
 
 
 @dataclass(frozen=True)
@@ -365,24 +362,6 @@ class Reliability:
         both = np.where(left + right > 0, left + right, 1.0)
         crossed = np.where(gap[:, :-1] * gap[:, 1:] < 0, (left**2 + right**2) / both, left + right)
         return np.asarray((width * crossed).sum(axis=1) / 2)
-
-    def grids(self) -> dict[str, Grid]:
-        """For figures: the histogram of positions, and the share below each p, with the 95 % of independent cells."""
-        if not self.n[0] or not len(self.p):
-            return {}
-        p = np.concatenate(([0.0], self.p, [1.0]))
-        reached = np.concatenate(([0.0], self.share[0], [1.0]))
-        edges = np.unique(np.r_[np.arange(0, len(p) - 1, max(1, (len(p) - 1) // _BARS)), len(p) - 1])
-        bars, n = np.diff(p[edges]), int(self.n[0])
-        return {
-            "pit": _shares("pit", p[edges][1:], np.diff(reached[edges]), bars, n),
-            "reliability": _shares("reliability", np.round(self.p, 10), self.share[0], self.p, n),
-        }
-
-
-def _shares(axis: str, labels: Floats, share: Floats, p: Floats, n: int) -> Grid:
-    reach = 1.96 * np.sqrt(p * (1 - p) / n)
-    return Grid({axis: labels, "share": share, "low": np.maximum(p - reach, 0), "high": np.minimum(p + reach, 1)})
 
 
 def mean_deviation(n: int, p: Floats) -> Floats:
@@ -486,21 +465,6 @@ class Spread:
         normals = np.sqrt(1 - common) * normals[:, 1:] + np.sqrt(common) * normals[:, :1]
         root = 1 - part + normals * np.sqrt(part)
         return self.distances(bins.var * np.maximum(root, 0.0) ** 3)
-
-    def grid(self) -> dict[str, Grid]:
-        """For figures: root mean variance and root mean squared error of each bin."""
-        bins = self.bins[0]
-        there = np.flatnonzero(bins.n)
-        if not len(there):
-            return {}
-        n = bins.n[there]
-        columns = {
-            "bin": there + 1,
-            "n": n,
-            "rmv": np.sqrt(bins.var[there] / n),
-            "rmse": np.sqrt(bins.square[there] / n),
-        }
-        return {"spread": Grid(columns)}
 
 
 def normal_draws(rows: int, columns: int) -> Floats:

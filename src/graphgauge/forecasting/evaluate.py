@@ -311,9 +311,9 @@ def _copy(sample: Sample, chosen: slice) -> Sample:
 
 
 def _drawings(samples: Mapping[str, Any]) -> dict[str, Grid]:
-    """Tables for the figure."""
-    grids = samples["reliability"].grids() if "reliability" in samples else {}
-    return grids | (samples["spread"].grid() if "spread" in samples else {})
+    from graphgauge.forecasting.figure import drawings
+
+    return drawings(samples.get("reliability"), samples.get("spread"))
 
 
 # ---- channels

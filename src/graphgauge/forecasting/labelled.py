@@ -324,6 +324,14 @@ def over_nodes(value: Any, places: Mapping[str, AnyArray], name: str) -> Any:
     return values.reshape(*values.shape[: len(sizes) - len(places)], -1)
 
 
+def times_of(value: Any, places: Mapping[str, AnyArray], size: int) -> AnyArray:
+    """The times of what `over_nodes` reads; positions if it has none that can be ordered."""
+    own = read(value, "history")
+    dims = () if own is None else own.dims[:1] if not set(places) & set(own.dims) else own.dims
+    labels = next((own.labels.get(dim) for dim in dims if dim not in places), None) if own is not None else None
+    return np.arange(size) if labels is None or labels.dtype.kind not in "iufM" else labels
+
+
 def _crossed(labels: Sequence[AnyArray]) -> AnyArray:
     """A name for each combination: `60, 90`."""
     sides = np.meshgrid(*[np.array([str(label) for label in each.tolist()], object) for each in labels], indexing="ij")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -14,9 +14,10 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import nan_policy, number, whole_number
 from graphgauge.core.threads import in_threads, threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints
-from graphgauge.forecasting.labelled import AXES, CHANNEL, WIDER, matched, over_nodes
+from graphgauge.forecasting.labelled import AXES, CHANNEL, WIDER, matched, over_nodes, times_of
 from graphgauge.forecasting.sample import Rows, Sample, loss_of
 
+_DAY = np.timedelta64(1, "D")
 # Members whose mean is taken at once.
 _AT_ONCE = 1 << 18
 
@@ -324,23 +325,33 @@ def _naive_errors(history: Any, season: int, sample: Sample) -> Floats:
         raise InputError(f"has shape {values.shape}, for {nodes} nodes", where="history", fix="Pass (time, node).")
     if len(values) <= season:
         raise InputError(f"has {len(values)} steps, for a season of {season}", where="history")
-    return naive_errors(values.T.ravel(), np.repeat(np.arange(nodes), len(values)), nodes, season, sample.null)
+    times, one = times_of(history, sample.places, len(values)), np.zeros(len(values), np.int64)
+    order = np.argsort(times, kind="stable")
+    step = np.tile(steps_of(times[order], one), nodes)
+    return naive_errors(
+        values[order].T.ravel(), np.repeat(np.arange(nodes), len(values)), step, nodes, season, sample.null
+    )
 
 
-def naive_errors(values: AnyArray, node: Ints, nodes: int, season: int, null: tuple[float, float] | None) -> Floats:
+def naive_errors(
+    values: AnyArray, node: Ints, step: Ints, nodes: int, season: int, null: tuple[float, float] | None
+) -> Floats:
     """Mean absolute and mean squared error of the (seasonal) naive forecast of each node's values (2, node).
 
-    Values are in order of node and time. Pairs of which one is NaN, or as near to the null value as its tolerance,
-    are left out; 0 without any.
+    Values are in order of node and of the number of their step: each is compared with that of `season` steps before.
+    Pairs of which one is not there, is NaN, or is as near to the null value as its tolerance, are left out; 0 without
+    any.
     """
     past = values.astype(np.float64)
     if null is not None:
         past[~_observed(values, *null)] = np.nan
     if np.isinf(past).any():
         raise InputError("has infinite values", where="history", fix="Mask them as NaN.")
-    change, at = past[season:] - past[:-season], node[season:]
-    seen = (at == node[:-season]) & ~np.isnan(change)
-    change, at = change[seen], at[seen]
+    place = node * (int(step.max(initial=0)) + season + 1) + step
+    earlier = np.searchsorted(place, place - season)
+    change = np.where(place[earlier] == place - season, past - past[earlier], np.nan)
+    seen = ~np.isnan(change)
+    change, at = change[seen], node[seen]
     with np.errstate(over="ignore"):
         sums = [np.bincount(at, each, nodes) for each in (np.abs(change), np.square(change))]
     return np.stack(sums) / np.maximum(np.bincount(at, minlength=nodes), 1)
@@ -386,3 +397,51 @@ def _positions(edges: AnyArray, nodes: int, names: AnyArray | None) -> Ints:
     if (edges != np.floor(edges)).any() or (edges.size and not 0 <= edges.min() <= edges.max() < nodes):
         raise InputError("has ends that are no positions of nodes", where="graph", fix="Positions count from 0.")
     return np.asarray(edges, np.int64)
+
+
+# ---- times as numbers of steps
+
+
+def steps_of(times: AnyArray, series: Ints) -> Ints:
+    """The number of each time's step in its series, of rows in order of series and time.
+
+    Where a time is missing a number is; times that are not whole steps apart are numbered as they follow each other.
+    """
+    first = np.append(True, series[1:] != series[:-1])[: len(series)]
+    begin = np.flatnonzero(first)[np.cumsum(first) - 1]
+    numbers = steps_since(times[begin], times, series) if times.dtype.kind in "iufM" else None
+    return np.arange(len(series)) - begin if numbers is None else numbers
+
+
+def steps_since(origins: AnyArray, times: AnyArray, series: Ints) -> Ints | None:
+    """How many steps each time is after its origin; None if it is no whole number, or steps differ between series.
+
+    A step is the shortest distance between two times of a series.
+    """
+    for both in _counts(np.stack([times, origins])):
+        of_row, at = np.tile(series, 2), both.ravel()
+        order = np.lexsort((at, of_row))
+        gap, own = np.diff(at[order]), np.diff(of_row[order]) == 0
+        step = np.full(int(series.max(initial=0)) + 1, np.inf)
+        np.minimum.at(step, of_row[order][1:][own & (gap > 0)], gap[own & (gap > 0)])
+        number = (both[0] - both[1]) / step.min()
+        whole = np.rint(number).astype(np.int64)
+        if ((step == step.min()) | np.isinf(step)).all() and np.allclose(number, whole, rtol=0, atol=1e-9):
+            return np.asarray(whole)
+    return None
+
+
+def _counts(both: AnyArray) -> Iterator[AnyArray]:
+    """Times and origins as numbers: of working days, as they are, of days of 23 to 25 hours, of months."""
+    if both.dtype.kind != "M":
+        yield both
+        return
+    days, dates = (both - both.min()) / _DAY, both.astype("M8[D]")
+    daily = (np.abs(days - np.rint(days)) < 1 / 23).all()
+    if daily and np.is_busday(dates).all():
+        yield np.busday_count(dates.min(), dates)
+    yield both.astype(np.int64)
+    if daily:
+        yield np.rint(days)
+    if (np.diff(np.unique(both)) >= 28 * _DAY).all():
+        yield both.astype("M8[M]").astype(np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -15,12 +15,21 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.forecasting.evaluate import COVERAGE, evaluate_sample
 from graphgauge.forecasting.labelled import columns_of, labels_of, shown
-from graphgauge.forecasting.reading import Extras, Reading, checked, naive_errors, of_mean_one, score_name, season_of
+from graphgauge.forecasting.reading import (
+    Extras,
+    Reading,
+    checked,
+    naive_errors,
+    of_mean_one,
+    score_name,
+    season_of,
+    steps_of,
+    steps_since,
+)
 from graphgauge.forecasting.sample import Rows, Sample, loss_of
 from graphgauge.protocols import under_protocols
 
 _BOUND = re.compile(r"-(lo|hi)-(\d+(?:\.\d+)?)")
-_DAY = np.timedelta64(1, "D")
 _QUANTILE = re.compile(r"(?:-q-|_q|-ql|_ql)(0?\.\d+)")
 
 
@@ -214,37 +223,14 @@ def _steps_ahead(node: Ints, times: AnyArray, issued: AnyArray) -> Ints:
         if not (times > issued).all():
             row = int(np.argmin(times > issued))
             raise InputError(f"time {shown(times[row])} is not after its cutoff {shown(issued[row])}", where="table")
-        for both in _counts(np.stack([times, issued])):
-            series, at = np.tile(node, 2), both.ravel()
-            order = np.lexsort((at, series))
-            gap, own = np.diff(at[order]), np.diff(series[order]) == 0
-            step = np.full(int(node.max()) + 1, np.inf)
-            np.minimum.at(step, series[order][1:][own & (gap > 0)], gap[own & (gap > 0)])
-            number = (both[0] - both[1]) / step[0]
-            ahead: Ints = np.rint(number).astype(np.int64)
-            if (step == step[0]).all() and np.allclose(number, ahead, rtol=0, atol=1e-9):
-                return ahead
+        ahead = steps_since(issued, times, node)
+        if ahead is not None:
+            return ahead
     raise InputError(
         "times are not whole steps after their cutoffs, of one length in all series: horizons cannot be counted",
         where="table",
         fix='Add a column of horizons and pass horizon="…".',
     )
-
-
-def _counts(both: AnyArray) -> Iterator[AnyArray]:
-    """Times and issue times as numbers: of working days, as they are, of days of 23 to 25 hours, of months."""
-    if both.dtype.kind != "M":
-        yield both
-        return
-    days, dates = (both - both.min()) / _DAY, both.astype("M8[D]")
-    daily = (np.abs(days - np.rint(days)) < 1 / 23).all()
-    if daily and np.is_busday(dates).all():
-        yield np.busday_count(dates.min(), dates)
-    yield both.astype(np.int64)
-    if daily:
-        yield np.rint(days)
-    if np.diff(np.unique(both)).min() >= 28 * _DAY:
-        yield both.astype("M8[M]").astype(np.int64)
 
 
 def _refuse_twice(given: Mapping[str, AnyArray | None], where: str) -> None:
@@ -282,7 +268,8 @@ def _naive_errors(
             what = f"has {shown(times[late[0]])} of {str(known[node[late[0]]])!r:.60}, which is after its first cutoff"
             raise InputError(what, where="history", fix="Pass the rows up to the first cutoff of each series.")
     order = np.lexsort((times, node))
-    return naive_errors(_numbers(columns, y)[order], node[order], len(known), season, sample.null)[:, place]
+    values, node, times = _numbers(columns, y)[order], node[order], times[order]
+    return naive_errors(values, node, steps_of(times, node), len(known), season, sample.null)[:, place]
 
 
 def _weights(weights: Any, ids: AnyArray) -> Floats:
