@@ -289,25 +289,21 @@ def _materials(totals: Totals) -> dict[str, Any]:
     }
     whole = totals.whole
     if whole is not None and whole.rows is None and whole.mean is not None and cells.n[0]:
-        found |= {"begin": _first_steps(whole), "sampled": _every_so_often(whole)}
+        found |= _copies(whole)
     return found
 
 
-def _first_steps(sample: Sample) -> Sample:
-    """A copy of the first time steps."""
-    return _copy(sample, slice(0, min(500, max(3, _BEGIN // max(1, sample.shape[1] * sample.shape[2])))))
-
-
-def _every_so_often(sample: Sample) -> Sample:
-    """A copy of some time steps from the whole period."""
-    room = max(1, _SAMPLED // max(1, sample.shape[1] * sample.shape[2]))
-    return _copy(sample, slice(0, None, max(1, -(-sample.shape[0] // room))))
-
-
-def _copy(sample: Sample, chosen: slice) -> Sample:
-    part = sample.steps(chosen).on_host()
-    arrays = {name: np.array(part.arrays[name]) for name in ("y_true", "y_pred")}
-    return Sample(part.shape, arrays, None if part.mask is None else np.array(part.mask))
+def _copies(sample: Sample) -> dict[str, Sample]:
+    """Copies of the first time steps, and of some time steps from the whole period."""
+    steps, cells = sample.shape[0], max(1, sample.shape[1] * sample.shape[2])
+    begin = slice(0, min(500, max(3, _BEGIN // cells)))
+    sampled = slice(0, None, max(1, -(-steps // max(1, _SAMPLED // cells))))
+    copies = {}
+    for name, chosen in (("begin", begin), ("sampled", sampled)):
+        part = sample.steps(chosen).on_host()
+        arrays = {each: np.array(part.arrays[each]) for each in ("y_true", "y_pred")}
+        copies[name] = Sample(part.shape, arrays, None if part.mask is None else np.array(part.mask))
+    return copies
 
 
 def _drawings(samples: Mapping[str, Any]) -> dict[str, Grid]:

@@ -26,7 +26,7 @@ from graphgauge.stats.intervals import Scale, over_time
 # less than 64 blocks a group is not followed over time.
 MOST_BLOCKS, FEW_BLOCKS, _ROOM = 256, 64, 1 << 16
 # Cells of a time step that are many.
-_WIDE = 1 << 14
+_WIDE = 1 << 11
 # Blocks between the first and the last of a part that are counted in a table.
 _DENSE = 1 << 20
 # Of a sum, half a unit in its last place.

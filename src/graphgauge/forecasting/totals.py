@@ -149,8 +149,9 @@ def _error_tables(sample: Sample, design: Design, span: Span) -> tuple[Table, Ta
     shifts, mosts = (span.shift, span.node_shift), (span.most, span.most_by_node)
     for sums, shift, most in zip(error_sums(sample, design, span), shifts, mosts, strict=True):
         high, low, counts = sums
-        high, low = np.concatenate([high, counts], axis=1), np.concatenate([low, np.zeros(counts.shape)], axis=1)
-        tables.append(Table(names, span.blocks(shift), shift, most, high, low))
+        both = np.zeros((2, len(high), len(names), high.shape[2]))
+        both[0, :, : high.shape[1]], both[1, :, : high.shape[1]], both[0, :, high.shape[1] :] = high, low, counts
+        tables.append(Table(names, span.blocks(shift), shift, most, *both))
     return tables[0], tables[1]
 
 
