@@ -289,7 +289,7 @@ class Reliability:
     @classmethod
     def from_ranks(cls, tables: Mapping[str, Table], cells: Cells, axis: str | None) -> Reliability:
         ranks, over_time = tables[f"ranks_by_{axis or 'horizon'}"], None
-        by_group = (ranks if axis else ranks.pooled).by_group()
+        by_group = (ranks if axis else ranks.pooled).totals.T
         by_block = tables["ranks"]
         if axis is None and cells.ordered and np.array_equal(by_block.at, cells.table.at):
             over_time = cells_below((by_block.high + by_block.low)[..., 0]), cells.series("n")[:, 0]

@@ -106,18 +106,12 @@ class Table:
 
     def total(self, name: str) -> Floats:
         """The sum of a quantity over time, per group."""
-        if name not in self._totals:
-            self._totals[name] = np.add(*folded(*self.pair(name)))
-        return self._totals[name]
-
-    def by_group(self) -> Floats:
-        """All quantities in total (group, quantity)."""
-        high, low = folded(self.high, self.low)
-        return (high + low).T
+        return np.asarray(self.totals[self.names.index(name)])
 
     @cached_property
-    def _totals(self) -> dict[str, Floats]:
-        return {}
+    def totals(self) -> Floats:
+        """The sums over time (quantity, group)."""
+        return np.add(*folded(self.high, self.low))
 
     @cached_property
     def pooled(self) -> Table:
@@ -257,9 +251,11 @@ def folded(high: Floats, low: Floats) -> Pair:
     if not len(high):
         return np.zeros(high.shape[1:]), np.zeros(high.shape[1:])
     while len(high) > 1:
-        half, odd = len(high) // 2, slice(len(high) // 2 * 2, len(high))
-        one = added(high[:half], low[:half], high[half : 2 * half], low[half : 2 * half])
-        high, low = (np.concatenate([part, rest[odd]]) for part, rest in zip(one, (high, low), strict=True))
+        half, last = len(high) // 2, (high[-1:], low[-1:])
+        odd = len(high) % 2
+        high, low = added(high[:half], low[:half], high[half : 2 * half], low[half : 2 * half])
+        if odd:
+            high, low = np.concatenate([high, last[0]]), np.concatenate([low, last[1]])
     return high[0], low[0]
 
 
