@@ -283,7 +283,7 @@ class Extras:
 def extras_of(sample: Sample, *, weights: Any, history: Any, season: int, graph: Any) -> Extras:
     """What is known of the nodes of a sample."""
     season = season_of(season, history)
-    edges = _edges_of(graph, sample.shape[2], sample.labels.get("node"))
+    edges = _edges_of(graph, sample.shape[2])
     if edges is not None and sample.members is None:
         raise OptionError("graph= needs samples=", fix="Leave it out.")
     return Extras(
@@ -357,46 +357,31 @@ def naive_errors(
     return np.stack(sums) / np.maximum(np.bincount(at, minlength=nodes), 1)
 
 
-def _edges_of(graph: Any, nodes: int, names: AnyArray | None) -> Ints | None:
+def _edges_of(graph: Any, nodes: int) -> Ints | None:
     """Pairs of different nodes that an edge joins, each once.
 
-    A graph is an adjacency matrix, or edges as rows (source, target) or as two rows, of positions or names.
+    A graph is an adjacency matrix, or edges between positions as rows (source, target) or as two rows.
     """
     if graph is None:
         return None
-    array = np.asarray(graph) if not hasattr(graph, "detach") else as_numeric(graph, "graph")
-    array = array if array.dtype.kind in "UO" else as_numeric(graph, "graph")
-    if array.shape == (nodes, nodes) and array.dtype.kind not in "UO":
+    array = as_numeric(graph, "graph")
+    if array.shape == (nodes, nodes):
         ends = np.argwhere((array != 0) & (array == array))
     elif array.ndim == 2 and 2 in array.shape:
         rows = {tuple(sorted(edge)) for edge in array.tolist()}
         if array.shape == (2, 2) and rows != {tuple(sorted(edge)) for edge in array.T.tolist()}:
-            raise InputError(
-                "two edges in two rows: are the rows edges, or the columns?",
-                where="graph",
-                fix="Repeat an edge, or pass an adjacency matrix.",
-            )
-        ends = _positions(array if array.shape[1] == 2 else array.T, nodes, names)
+            what = "two edges in two rows: are the rows edges, or the columns?"
+            raise InputError(what, where="graph", fix="Repeat an edge, or pass an adjacency matrix.")
+        ends = array if array.shape[1] == 2 else array.T
+        if (ends != np.floor(ends)).any() or (ends.size and not 0 <= ends.min() <= ends.max() < nodes):
+            raise InputError("has ends that are no positions of nodes", where="graph", fix="Positions count from 0.")
     else:
-        raise InputError(
-            f"has shape {array.shape}, for {nodes} nodes", where="graph", fix="Pass an adjacency matrix, or edges."
-        )
+        what = f"has shape {array.shape}, for {nodes} nodes"
+        raise InputError(what, where="graph", fix="Pass an adjacency matrix, or edges.")
     pairs = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0).astype(np.int64)
     if not len(pairs):
         raise InputError("has no edge between two nodes", where="graph", fix="Leave it out.")
     return pairs
-
-
-def _positions(edges: AnyArray, nodes: int, names: AnyArray | None) -> Ints:
-    if edges.dtype.kind in "UO":
-        place = {str(name): index for index, name in enumerate([] if names is None else names.tolist())}
-        unknown = next((end for end in edges.ravel().tolist() if str(end) not in place), None)
-        if unknown is not None:
-            raise InputError(f"{unknown!r:.60} is no node", where="graph", fix='Name nodes with labels={"node": …}.')
-        return np.array([[place[str(end)] for end in edge] for edge in edges.tolist()], np.int64).reshape(-1, 2)
-    if (edges != np.floor(edges)).any() or (edges.size and not 0 <= edges.min() <= edges.max() < nodes):
-        raise InputError("has ends that are no positions of nodes", where="graph", fix="Positions count from 0.")
-    return np.asarray(edges, np.int64)
 
 
 # ---- times as numbers of steps

@@ -233,7 +233,7 @@ def added(high: Floats, low: Floats, more_high: Floats, more_low: Floats) -> Pai
     return total, low + (more_low + lost)
 
 
-def times(high: Floats, low: Floats, factor: Floats) -> Pair:
+def times(high: Floats, low: Floats, factor: Floats | float) -> Pair:
     """A number of two floats times a plain one (Dekker's product)."""
     product = high * factor
     (a, b), (c, d) = _halves(high), _halves(np.asarray(factor, np.float64))

@@ -30,7 +30,7 @@ from graphgauge.forecasting.joint import Vectors, joint_table
 from graphgauge.forecasting.labelled import names_of
 from graphgauge.forecasting.reading import Extras
 from graphgauge.forecasting.sample import Sample, loss_of
-from graphgauge.forecasting.sums import Cells, Pair, Span, Table, beside, grouped, times
+from graphgauge.forecasting.sums import Cells, Span, Table, beside, grouped, times
 
 _COUNTS = ("n", "nonzero", "bad_std")
 # Cells whose terms are computed one by one, at once.
@@ -59,7 +59,7 @@ class Totals:
     @classmethod
     def of(cls, sample: Sample, design: Design, extras: Extras, *, first: int = 0) -> Totals:
         """The totals of a sample whose first time step is number `first`."""
-        by_horizon, by_node = measure(sample, design, first=first, weights=extras.weights, naive=extras.naive)
+        by_horizon, by_node = sums_of(sample, design, first=first, weights=extras.weights, naive=extras.naive)
         tables, spread = {"horizon": by_horizon, "node": by_node}, None
         if not design.weighted and design.form in ("gaussian", "samples") and "ranks" in design.parts:
             tables |= rank_tables(sample, design, first=first)
@@ -126,7 +126,7 @@ class Totals:
 # ---- the sums by horizon and by node
 
 
-def measure(
+def sums_of(
     sample: Sample, design: Design, *, first: int = 0, weights: Floats | None = None, naive: Floats | None = None
 ) -> tuple[Table, Table]:
     """The sums by horizon and by node of a sample whose first step is number `first`."""
@@ -200,29 +200,28 @@ def _column_tables(
     assert rows is not None
     columns = {} if fused else _errors_of_cells(part, design)
     columns |= _columns(part, design, naive)
-    step, exact = rows.step + span.first, {} if fused else _exact(part)
+    step = rows.step + span.first
     node = step >> span.node_shift, rows.node, design.nodes, span.node_shift, span.most_by_node
-    by_node = grouped(columns, *node, _lost(exact))
-    if weights is not None:
-        of_cell = weights[rows.node]
-        # The weighted counts divide; the cells are counted, too.
-        counts = {f"{name}#": columns[name] for name in ("n", "nonzero", "scaled_n") if name in columns}
-        exact = {name: times(*pair, of_cell) for name, pair in exact.items()}
-        columns = {name: values * of_cell for name, values in columns.items()} | counts
     horizon = step >> span.shift, rows.horizon, design.horizons, span.shift, span.most
-    return grouped(columns, *horizon, _lost(exact)), by_node
+    by_node = grouped(columns, *node, {} if fused else _lost(part))
+    if weights is None:
+        return grouped(columns, *horizon, {} if fused else _lost(part)), by_node
+    of_cell = weights[rows.node]
+    # The weighted counts divide; the cells are counted, too.
+    counts = {f"{name}#": columns[name] for name in ("n", "nonzero", "scaled_n") if name in columns}
+    weighted = {name: values * of_cell for name, values in columns.items()} | counts
+    return grouped(weighted, *horizon, _lost(part, of_cell)), by_node
 
 
-def _exact(part: Sample) -> dict[str, Pair]:
-    """Truths and their squares in two floats: their variation is small beside them where the mean is far from 0."""
+def _lost(part: Sample, weight: Floats | float = 1.0) -> dict[str, Floats]:
+    """What rounding takes from truths and their squares: where their mean is far from 0 their variation is small.
+
+    None is known of those near the largest float.
+    """
     y = part.y.astype(np.float64)
-    nothing = np.zeros(len(y))
-    return {"y": (y, nothing), "y2": times(y, nothing, y)}
-
-
-def _lost(exact: Mapping[str, Pair]) -> dict[str, Floats]:
-    """What rounding takes from these numbers; none is known of those near the largest float."""
-    return {name: np.where(np.isfinite(low), low, 0.0) for name, (_, low) in exact.items()}
+    truth = y, np.zeros(len(y))
+    pairs = {"y": times(*truth, weight), "y2": times(*times(*truth, y), weight)}
+    return {name: np.where(np.isfinite(low), low, 0.0) for name, (_, low) in pairs.items()}
 
 
 def _errors_of_cells(part: Sample, design: Design) -> dict[str, Floats]:
