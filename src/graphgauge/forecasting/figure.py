@@ -68,18 +68,13 @@ def _panels(evaluations: Mapping[str, Evaluation]) -> Iterator[Panel]:
         if grids:
             yield partial(panel, grids)
     key = next((key for key in _WORDS if all(key in each for each in evaluations.values())), None)
+    if key is None:
+        return
     for axis, draw_axis in (("horizon", _horizons), ("node", _nodes)):
-        tables = {method: each.breakdowns.get(axis) for method, each in evaluations.items()}
-        grids = {
-            method: table
-            for method, table in tables.items()
-            if key is not None
-            and table is not None
-            and key in table
-            and len(table) > 1
-            and np.isfinite(table[key]).any()
-        }
-        if key is not None and grids:
+        tables = {method: each.breakdowns.get(axis, Grid({})) for method, each in evaluations.items()}
+        long = {method: table for method, table in tables.items() if key in table and len(table) > 1}
+        grids = {method: table for method, table in long.items() if np.isfinite(table[key]).any()}
+        if grids:
             yield partial(draw_axis, grids, key)
 
 

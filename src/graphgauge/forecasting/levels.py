@@ -19,14 +19,15 @@ _ZERO = "zero forecast"
 _SHUFFLED = "members shuffled"
 
 
-def _per_cell(cells: Cells, total: float) -> float:
+def _per_cell(cells: Cells, total: Floats | float) -> float:
+    """A sum over all cells, per cell."""
     size = float(cells.size[0])
-    return total / size if size else float("nan")
+    return float(np.ravel(total)[0]) / size if size else float("nan")
 
 
 def zero(cells: Cells) -> Levels:
     """The forecast that is always 0: the mean absolute truth."""
-    return [Reference(_ZERO, _per_cell(cells, float(cells.total("abs_y")[0])))]
+    return [Reference(_ZERO, _per_cell(cells, cells.total("abs_y")))]
 
 
 def always(score: float, name: str, of: str, kind: Kind = "baseline") -> Callable[[Any], Levels]:
@@ -50,7 +51,7 @@ no_gain = always(0.0, _SHUFFLED, "members without dependence between nodes")
 
 def squares(cells: Cells) -> Levels:
     """The forecast that is always 0, and the one that is always the truth's mean, which is known only afterwards."""
-    mean, zero = (_per_cell(cells, float(each[0])) for each in (cells.variation[1], cells.total("y2")))
+    mean, zero = (_per_cell(cells, each) for each in (cells.variation[1], cells.total("y2")))
     return [Reference("mean of the truth", mean, "baseline"), Reference(_ZERO, zero)]
 
 
@@ -61,19 +62,19 @@ def roots(cells: Cells) -> Levels:
 
 def minus_mean(cells: Cells) -> Levels:
     """The forecast that is always 0: minus the mean of the truth."""
-    return [Reference(_ZERO, -_per_cell(cells, float(cells.total("y")[0])))]
+    return [Reference(_ZERO, -_per_cell(cells, cells.total("y")))]
 
 
 def climate(cells: Cells) -> Levels:
     """One Gaussian for all cells, with the mean and variance of the truth, which are known only afterwards."""
-    variance = _per_cell(cells, float(cells.variation[1][0]))
+    variance = _per_cell(cells, cells.variation[1])
     score = 0.5 * log(2 * pi * variance) + 0.5 if variance > 0 else -inf
     return [Reference("one Gaussian with the truth's moments", score, "baseline")]
 
 
 def zero_interval(cells: Cells, *, level: float) -> Levels:
     """The interval from 0 to 0."""
-    return [Reference(_ZERO, 200 / (100 - level) * _per_cell(cells, float(cells.total("abs_y")[0])))]
+    return [Reference(_ZERO, 200 / (100 - level) * _per_cell(cells, cells.total("abs_y")))]
 
 
 def zero_quantiles(cells: Cells, *, quantile: float | None = None) -> Levels:

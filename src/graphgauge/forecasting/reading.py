@@ -257,15 +257,9 @@ def _point_of(arrays: Mapping[str, Any], levels: tuple[float, ...]) -> tuple[Any
 
 
 def _mean_of_members(members: AnyArray) -> Floats:
-    mean = np.empty(members.shape[:-1])
-    together = max(1, _AT_ONCE // max(1, int(np.prod(members.shape[1:]))))
-
-    def of(first: int) -> None:
-        some = slice(first, first + together)
-        members[some].mean(axis=-1, dtype=np.float64, out=mean[some])
-
-    in_threads(of, range(0, len(members), together), threads_for(members.size))
-    return mean
+    parts = np.array_split(members, max(1, min(len(members), members.size // _AT_ONCE)))
+    of_parts = in_threads(lambda part: part.mean(axis=-1, dtype=np.float64), parts, threads_for(members.size))
+    return np.concatenate(of_parts)
 
 
 # ---- what is known of nodes

@@ -115,8 +115,8 @@ class ForecastState:
         if CHANNEL in sample.axes:
             raise InputError("has channels", where="y_true", fix="Make a state for each: their units differ.")
         first = self._first_step(start)
-        steps = sample.shape[0]
-        self._refuse_again([(first or 0, (first or 0) + steps)] if first is not None and steps else [])
+        steps = [] if first is None or not sample.shape[0] else [(first, first + sample.shape[0])]
+        self._refuse_again(steps)
         extras = self._extras
         if self._asked is None:
             extras = extras_of(sample, **self._nodes)
@@ -132,8 +132,7 @@ class ForecastState:
         # Nothing was changed until here.
         self._totals, self._extras = totals, extras
         self._asked = self._asked or asked
-        if first is not None and steps:
-            self._seen = _joined(self._seen, [(first, first + steps)])
+        self._seen = _joined(self._seen, steps)
         return self
 
     def merge(self, other: ForecastState) -> ForecastState:
@@ -200,9 +199,8 @@ class ForecastState:
         design = self._totals.design
         wanted = self._metrics if metrics is None and self._metrics is not None else metrics
         chosen, named = choose(design, wanted)
-        free = {"gaussian": (), "samples": ("bins",)}.get(
-            design.form, ("bins", "ranks")
-        )  # what this form does not need
+        # What this form does not need.
+        free = {"gaussian": (), "samples": ("bins",)}.get(design.form, ("bins", "ranks"))
         able = [each for each in chosen if set(parts_of([each[0].name])) <= {*design.parts, *free}]
         lacking = next((each.key_of(**params) for each, params in chosen if (each, params) not in able), None)
         if lacking in named:
@@ -251,9 +249,8 @@ class ForecastState:
         }
         arrays: dict[str, AnyArray] = {f"labels.{axis}": known for axis, known in totals.labels.items()}
         arrays |= {f"nodes.{name}": known for name, known in vars(extras).items() if known is not None}
-        spread = {} if totals.spread is None else {"spread": totals.spread}
         tables: dict[str, Any] = {}
-        for name, table in (totals.tables | spread).items():
+        for name, table in totals.tables.items():
             tables[name], sums = table.packed()
             arrays |= {f"{name}.{part}": values for part, values in sums.items()}
         write_archive(path, "forecasting", {**facts, "tables": tables}, arrays)
@@ -289,11 +286,10 @@ class ForecastState:
                 table, _, part = name.partition(".")
                 parts.setdefault(table, {})[part] = values
             tables = {name: Table.unpacked(known, parts[name]) for name, known in facts["tables"].items()}
-            spread = tables.pop("spread", None)
             if (tables["horizon"].groups, tables["node"].groups) != (design.horizons, design.nodes):
                 raise ValueError("sums do not fit the forecast")
             numbers = int(facts["cells"]), int(facts["dropped"]), bool(facts["ordered"])
-            state._totals = Totals(design, tables, spread, *numbers, parts.get("labels", {}))
+            state._totals = Totals(design, tables, *numbers, parts.get("labels", {}))
             state._extras = Extras(**parts.get("nodes", {}))
             state._asked = Request(design, [], frozenset(), axes, dict(facts["conventions"]))
             state._seen = [(int(first), int(end)) for first, end in facts["seen"]]

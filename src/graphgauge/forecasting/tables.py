@@ -128,7 +128,12 @@ def evaluate_table(
             given = given.astype(np.int64)
     when = {time: times} if issued is None or given is None else {}
     _refuse_twice({id: ids[node], **when, cutoff: issued, str(horizon): given}, "table")
-    known, step, ahead, number = _when(node, times, issued, given)
+    # A number of steps after a time without a cutoff has its horizon instead.
+    known, step = _ranked(times if issued is None else issued)
+    _refuse_unordered(known, "table")
+    if given is None:
+        given = np.ones(len(step), np.int64) if issued is None else _steps_ahead(node, times, issued)
+    ahead, number = _ranked(given)
     arrays: dict[str, Any] = {"y_true": _numbers(columns, y)}
     arrays |= {name: _numbers(columns, at) for name, at in (("y_pred", pred), ("std", std)) if at is not None}
     by_level = {float(level): name for level, name in sorted((quantiles or {}).items())}
@@ -197,18 +202,6 @@ def _ranked(labels: AnyArray) -> tuple[AnyArray, Ints]:
         raise InputError("no rows", where="table")
     known, place = np.unique(labels, return_inverse=True)
     return known, place.astype(np.int64)
-
-
-def _when(
-    node: Ints, times: AnyArray, issued: AnyArray | None, ahead: AnyArray | None
-) -> tuple[AnyArray, Ints, AnyArray, Ints]:
-    """Issue times, or times, in order; horizons; and which of them each row has."""
-    # A number of steps after a time without a cutoff has its horizon instead.
-    known, step = _ranked(times if issued is None else issued)
-    _refuse_unordered(known, "table")
-    if ahead is None and issued is not None:
-        ahead = _steps_ahead(node, times, issued)
-    return (known, step, *_ranked(np.ones(len(step), np.int64) if ahead is None else ahead))
 
 
 def _refuse_unordered(times: AnyArray, where: str) -> None:

@@ -41,7 +41,7 @@ _TOGETHER = 1 << 16
 
 @dataclass(frozen=True)
 class Totals:
-    """Tables of sums by name: by horizon and by node, of ranks of truths, of joint scores; and by standard deviation.
+    """Tables of sums by name: by horizon and by node, of ranks of truths, of joint scores, by standard deviation.
 
     `cells` counts all cells, `dropped` those with NaN. The order in time may be unknown. `whole` is the sample, if
     there is one only.
@@ -49,7 +49,6 @@ class Totals:
 
     design: Design
     tables: dict[str, Table]
-    spread: Table | None
     cells: int
     dropped: int
     ordered: bool = True
@@ -60,14 +59,14 @@ class Totals:
     def of(cls, sample: Sample, design: Design, extras: Extras, *, first: int = 0) -> Totals:
         """The totals of a sample whose first time step is number `first`."""
         by_horizon, by_node = sums_of(sample, design, first=first, weights=extras.weights, naive=extras.naive)
-        tables, spread = {"horizon": by_horizon, "node": by_node}, None
+        tables = {"horizon": by_horizon, "node": by_node}
         if not design.weighted and design.form in ("gaussian", "samples") and "ranks" in design.parts:
             tables |= rank_tables(sample, design, first=first)
         if not design.weighted and design.form == "gaussian" and "bins" in design.parts:
-            spread = std_table(sample)
+            tables["spread"] = std_table(sample)
         if design.form == "samples" and "joint" in design.parts and sample.rows is None:
             tables["joint"] = joint_table(sample, first=first, edges=extras.edges)
-        return cls(design, tables, spread, sample.cells, sample.dropped, True, sample.labels, sample)
+        return cls(design, tables, sample.cells, sample.dropped, True, sample.labels, sample)
 
     def cells_by(self, axis: str | None) -> Cells:
         """The sums of all cells, or by horizon or node."""
@@ -79,7 +78,7 @@ class Totals:
 
     def unordered(self) -> Totals:
         """The same without order in time."""
-        tables = {name: table.unordered() for name, table in self.tables.items()}
+        tables = {name: each if name == "spread" else each.unordered() for name, each in self.tables.items()}
         return replace(self, tables=tables, ordered=False)
 
     def merged(self, other: Totals) -> Totals:
@@ -88,7 +87,6 @@ class Totals:
         return replace(
             one,
             tables={name: table.merged(two.tables[name]) for name, table in one.tables.items()},
-            spread=None if one.spread is None or two.spread is None else one.spread.merged(two.spread),
             cells=one.cells + two.cells,
             dropped=one.dropped + two.dropped,
             labels=one.labels or two.labels,
@@ -107,10 +105,9 @@ class Totals:
         elif "ranks" in self.tables:
             found["reliability"] = Reliability.from_ranks(self.tables, cells, axis)
         if bins is not None and axis != "node":
-            assert self.spread is not None
             over_time = None
             if axis is None and self.whole is not None and bins[0].n.any():
-                over_time = bins_over_time(self.spread, len(bins[0].n), self.whole, cells.table.shift)
+                over_time = bins_over_time(self.tables["spread"], len(bins[0].n), self.whole, cells.table.shift)
             found["spread"] = Spread.of(tuple(bins[1:] if axis else bins[:1]), cells, over_time)
         if "joint" in self.tables and axis != "node":
             joint = self.tables["joint"]
@@ -120,7 +117,7 @@ class Totals:
 
     def bins_of(self, number: int) -> list[Bins] | None:
         """Cells in bins of predicted standard deviation: of all, then of each horizon. None if they are not known."""
-        return None if self.spread is None else all_bins(self.spread, number, self.whole)
+        return all_bins(self.tables["spread"], number, self.whole) if "spread" in self.tables else None
 
 
 # ---- the sums by horizon and by node
