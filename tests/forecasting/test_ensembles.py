@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import graphgauge
+from graphgauge import forecasting
 from graphgauge.forecasting import totals
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -40,15 +41,13 @@ def test_ensembles(cells, count, dtype):
 @DTYPES
 def test_ensembles_have_the_same_scores_on_any_number_of_threads(dtype):
     rng = np.random.default_rng(1)
-    part = SimpleNamespace(y=rng.random(50_000).astype(dtype), members=rng.random((50_000, 50)).astype(dtype))
+    y, members = rng.random((100, 5, 100)).astype(dtype), rng.random((100, 5, 100, 50)).astype(dtype)
     found = []
     for count in (1, 2, 5):
         with graphgauge.threads(count):
-            found.append(totals.ensemble_scores(part, [0.9]))
-    for other in found[1:]:
-        np.testing.assert_array_equal(other[0], found[0][0])
-        np.testing.assert_array_equal(other[1], found[0][1])
-        np.testing.assert_array_equal(other[2][0.9], found[0][2][0.9])
+            evaluation = forecasting.evaluate(y, samples=members, metrics="all")
+            found.append([each.value for each in evaluation.values()] + evaluation.by("node")["crps"].tolist())
+    assert found[0] == found[1] == found[2]
 
 
 @DTYPES

@@ -83,7 +83,7 @@ def _ranks(part: Sample) -> tuple[Ints, Ints, int]:
     """The first and the last rank that each truth may have, and their number."""
     if part.members is not None:
         count = part.members.shape[1]
-        greater, equal, *_ = _core.rank_counts(part.y, part.members, threads=threads_for(part.members.size))
+        greater, equal, *_ = _core.rank_counts(part.y, part.members)
         highest = count - greater.astype(np.int64)
         return highest - equal, highest, count + 1
     score = (part.y.astype(np.float64) - part.mean) / part.std

@@ -31,7 +31,7 @@ class Rows:
     horizon: Ints
     node: Ints
 
-    def at(self, places: Ints | slice) -> Rows:
+    def at(self, places: Any) -> Rows:
         return Rows(self.step[places], self.horizon[places], self.node[places])
 
 
@@ -111,7 +111,9 @@ class Sample:
         return {str(name): self._of(itemgetter(place), axes=axes) for place, name in enumerate(names)}
 
     def steps(self, chosen: slice) -> Sample:
-        """Some time steps of a dense sample."""
+        """Some time steps of a dense sample, some rows of another."""
+        if self.rows is not None:
+            return self._of(itemgetter(chosen), rows=self.rows.at(chosen))
         return self._of(itemgetter(chosen), shape=(len(self.y[chosen]), *self.shape[1:]))
 
     def on_host(self) -> Sample:
@@ -119,27 +121,26 @@ class Sample:
         return self._of(lambda array: as_numeric(array, "y_true")) if self.on_device else self
 
     def each_part(self, work: Callable[[Sample], Done]) -> list[Done]:
-        """`work` on the cells that count, as rows: of a dense sample some time steps at a time, on several threads."""
-        if self.rows is not None:
-            places = slice(None) if self.mask is None else np.flatnonzero(self.mask)
-            return [work(self._of(itemgetter(places), rows=self.rows.at(places)))]
-        steps, horizons, nodes = self.shape
+        """`work` on the cells that count, as rows: some time steps or rows at a time, on several threads."""
         width = sum(array.shape[-1] if name in WIDER else 1 for name, array in self.arrays.items())
-        together = max(1, _AT_ONCE // max(1, horizons * nodes * width))
+        of_step = width if self.rows is not None else width * self.shape[1] * self.shape[2]
+        together = max(1, _AT_ONCE // max(1, of_step))
 
         def of_steps(first: int) -> Done:
             return work(self.steps(slice(first, first + together)).on_host()._as_rows(first))
 
-        return in_threads(of_steps, range(0, max(steps, 1), together), threads_for(self.cells * width))
+        return in_threads(of_steps, range(0, max(len(self.y), 1), together), threads_for(self.cells * width))
 
     def _as_rows(self, first: int) -> Sample:
-        cells = int(np.prod(self.shape))
-        step, horizon, node = np.indices(self.shape).reshape(3, cells)
-        rows = Rows(step + first, horizon, node)
-        if self.mask is None:
-            return self._of(lambda array: array.reshape(cells, *array.shape[3:]), rows=rows)
-        places = np.flatnonzero(self.mask)
-        return self._of(lambda array: array.reshape(cells, *array.shape[3:])[places], rows=rows.at(places))
+        cells, rows, part = self.cells, self.rows, self
+        if rows is None:
+            step, horizon, node = np.indices(self.shape).reshape(3, cells)
+            rows = Rows(step + first, horizon, node)
+            part = self._of(lambda array: array.reshape(cells, *array.shape[3:]))
+        if part.mask is None:
+            return replace(part, rows=rows)
+        places = np.flatnonzero(part.mask)
+        return part._of(itemgetter(places), rows=rows.at(places))
 
     # ---- refusals
 

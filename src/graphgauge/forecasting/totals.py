@@ -14,7 +14,7 @@ import numpy as np
 
 from graphgauge import _core
 from graphgauge.core.errors import InputError
-from graphgauge.core.threads import in_threads, threads_for
+from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats
 from graphgauge.forecasting.calibration import (
     Bins,
@@ -304,7 +304,8 @@ def ensemble_scores(part: Sample, levels: Iterable[float]) -> tuple[Floats, Floa
     away, apart, ends = np.empty(cells), np.empty(cells), np.empty((len(places), cells))
     factors = 2.0 * np.arange(members) - (members - 1)  # how many are below a member less how many are above
 
-    def score(start: int) -> None:
+    step = max(1, _TOGETHER // members)
+    for start in range(0, cells, step):
         block = slice(start, start + step)
         rising = np.sort(drawn[block], axis=1).astype(np.float64, copy=False)
         for number, (place, at) in enumerate(zip(places, before, strict=True)):
@@ -313,8 +314,6 @@ def ensemble_scores(part: Sample, levels: Iterable[float]) -> tuple[Floats, Floa
         np.einsum("ij,j->i", rising, factors, out=apart[block])
         np.einsum("ij->i", np.abs(rising, out=rising), out=away[block])
 
-    step = max(1, _TOGETHER // members)
-    in_threads(score, range(0, cells, step), threads_for(drawn.size))
     away /= members
     fair = away - apart / (members * (members - 1))
     return away - apart / members**2, fair, {level: (ends[2 * at], ends[2 * at + 1]) for at, level in enumerate(known)}
