@@ -13,19 +13,9 @@ import numpy as np
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.forecasting import reading
 from graphgauge.forecasting.evaluate import COVERAGE, evaluate_sample
 from graphgauge.forecasting.labelled import columns_of, labels_of, shown
-from graphgauge.forecasting.reading import (
-    Extras,
-    Reading,
-    checked,
-    naive_errors,
-    of_mean_one,
-    score_name,
-    season_of,
-    steps_of,
-    steps_since,
-)
 from graphgauge.forecasting.sample import Rows, Sample, loss_of
 from graphgauge.protocols import under_protocols
 
@@ -141,21 +131,21 @@ def evaluate_table(
         arrays["quantiles"] = np.stack([_numbers(columns, name) for name in by_level.values()], axis=1)
     if samples is not None:
         arrays["samples"] = np.stack([_numbers(columns, name) for name in samples], axis=1)
-    losses = tuple(score_name(name) for name in scores or ())
+    losses = tuple(reading.score_name(name) for name in scores or ())
     arrays |= {loss_of(name): _numbers(columns, name) for name in losses}
-    sample = checked(
+    sample = reading.checked(
         arrays,
         (len(known), len(ahead), len(ids)),
-        Reading(null_value=null_value, null_tolerance=null_tolerance, nan=nan),
+        reading.Reading(null_value=null_value, null_tolerance=null_tolerance, nan=nan),
         levels=tuple(by_level),
         scores=losses,
         rows=Rows(step, number, node),
     )
     axes = ("time", "horizon", "node") if cutoff in columns or horizon else ("time", "node")
     sample = replace(sample, axes=axes, labels={"time": known, "horizon": ahead, "node": ids})
-    season = season_of(season, history)
+    season = reading.season_of(season, history)
     naive = None if history is None else _naive_errors(columns_of(history), sample, season, id=id, time=time, y=y)
-    extras = Extras(None if weights is None else _weights(weights, ids), naive)
+    extras = reading.Extras(None if weights is None else _weights(weights, ids), naive)
     return evaluate_sample(sample, extras, coverage=coverage, bins=bins, metrics=metrics, confidence=confidence)
 
 
@@ -216,7 +206,7 @@ def _steps_ahead(node: Ints, times: AnyArray, issued: AnyArray) -> Ints:
         if not (times > issued).all():
             row = int(np.argmin(times > issued))
             raise InputError(f"time {shown(times[row])} is not after its cutoff {shown(issued[row])}", where="table")
-        ahead = steps_since(issued, times, node)
+        ahead = reading.steps_since(issued, times, node)
         if ahead is not None:
             return ahead
     raise InputError(
@@ -262,7 +252,7 @@ def _naive_errors(
             raise InputError(what, where="history", fix="Pass the rows up to the first cutoff of each series.")
     order = np.lexsort((times, node))
     values, node, times = _numbers(columns, y)[order], node[order], times[order]
-    return naive_errors(values, node, steps_of(times, node), len(known), season, sample.null)[:, place]
+    return reading.naive_errors(values, node, reading.steps_of(times, node), len(known), season, sample.null)[:, place]
 
 
 def _weights(weights: Any, ids: AnyArray) -> Floats:
@@ -273,4 +263,4 @@ def _weights(weights: Any, ids: AnyArray) -> Floats:
     missing = next((name for name in names if name not in by_name), None)
     if missing is not None:
         raise InputError(f"has no weight of {missing!r:.60}", where="weights")
-    return of_mean_one(np.array([by_name[name] for name in names]))
+    return reading.of_mean_one(np.array([by_name[name] for name in names]))

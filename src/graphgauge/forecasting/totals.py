@@ -16,15 +16,7 @@ from graphgauge import _core
 from graphgauge.core.errors import InputError
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats
-from graphgauge.forecasting.calibration import (
-    Bins,
-    Reliability,
-    Spread,
-    all_bins,
-    bins_over_time,
-    rank_tables,
-    std_table,
-)
+from graphgauge.forecasting import calibration
 from graphgauge.forecasting.design import Design
 from graphgauge.forecasting.joint import Vectors, joint_table
 from graphgauge.forecasting.labelled import names_of
@@ -61,9 +53,9 @@ class Totals:
         by_horizon, by_node = sums_of(sample, design, first=first, weights=extras.weights, naive=extras.naive)
         tables = {"horizon": by_horizon, "node": by_node}
         if not design.weighted and design.form in ("gaussian", "samples") and "ranks" in design.parts:
-            tables |= rank_tables(sample, design, first=first)
+            tables |= calibration.rank_tables(sample, design, first=first)
         if not design.weighted and design.form == "gaussian" and "bins" in design.parts:
-            tables["spread"] = std_table(sample)
+            tables["spread"] = calibration.std_table(sample)
         if design.form == "samples" and "joint" in design.parts and sample.rows is None:
             tables["joint"] = joint_table(sample, first=first, edges=extras.edges)
         return cls(design, tables, sample.cells, sample.dropped, True, sample.labels, sample)
@@ -93,7 +85,7 @@ class Totals:
             whole=None,
         )
 
-    def samples(self, axis: str | None, bins: Sequence[Bins] | None) -> dict[str, Any]:
+    def samples(self, axis: str | None, bins: Sequence[calibration.Bins] | None) -> dict[str, Any]:
         """What metrics are computed on, by the names of their needs: over all cells, by horizon or by node.
 
         `bins` are those of `bins_of`.
@@ -101,23 +93,25 @@ class Totals:
         design, cells = self.design, self.cells_by(axis)
         found: dict[str, Any] = dict.fromkeys(design.cell_samples, cells)
         if design.form == "quantiles" and not design.weighted:
-            found["reliability"] = Reliability.from_quantiles(cells, axis)
+            found["reliability"] = calibration.Reliability.from_quantiles(cells, axis)
         elif "ranks" in self.tables:
-            found["reliability"] = Reliability.from_ranks(self.tables, cells, axis)
+            found["reliability"] = calibration.Reliability.from_ranks(self.tables, cells, axis)
         if bins is not None and axis != "node":
             over_time = None
             if axis is None and self.whole is not None and bins[0].n.any():
-                over_time = bins_over_time(self.tables["spread"], len(bins[0].n), self.whole, cells.table.shift)
-            found["spread"] = Spread.of(tuple(bins[1:] if axis else bins[:1]), cells, over_time)
+                over_time = calibration.bins_over_time(
+                    self.tables["spread"], len(bins[0].n), self.whole, cells.table.shift
+                )
+            found["spread"] = calibration.Spread.of(tuple(bins[1:] if axis else bins[:1]), cells, over_time)
         if "joint" in self.tables and axis != "node":
             joint = self.tables["joint"]
             vectors = Vectors(design, joint if axis else joint.pooled, self.ordered)
             found |= {"joint": vectors} | ({} if design.edges is None else {"pairs": vectors})
         return found
 
-    def bins_of(self, number: int) -> list[Bins] | None:
+    def bins_of(self, number: int) -> list[calibration.Bins] | None:
         """Cells in bins of predicted standard deviation: of all, then of each horizon. None if they are not known."""
-        return all_bins(self.tables["spread"], number, self.whole) if "spread" in self.tables else None
+        return calibration.all_bins(self.tables["spread"], number, self.whole) if "spread" in self.tables else None
 
 
 # ---- the sums by horizon and by node
