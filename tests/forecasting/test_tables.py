@@ -144,6 +144,29 @@ def test_series_of_different_lengths_take_no_memory_for_their_gaps() -> None:
     assert found["mae"].n == 14_400
 
 
+@pytest.mark.parametrize("unit", ["ns", "us", "h"])
+def test_a_missing_hour_of_the_history_does_not_shift_its_season(unit: str) -> None:
+    hours = np.datetime64("2026-01-01T00", "h") + np.arange(24 * 10)
+    y = RNG.normal(size=len(hours))
+    there = np.delete(np.arange(len(hours)), [30, 31, 100])
+    filled = np.full(len(hours), np.nan)
+    filled[there] = y[there]
+    later = hours[-1] + np.arange(1, 5)
+    table = {"unique_id": ["a"] * 4, "ds": later.astype(f"M8[{unit}]"), "y": np.arange(4.0), "Naive": np.zeros(4)}
+    past = {"unique_id": ["a"] * len(there), "ds": hours[there].astype(f"M8[{unit}]"), "y": y[there]}
+    options = {"season": 24, "metrics": ["mase", "rmsse"]}
+    found = forecasting.evaluate_table(table, model="Naive", history=past, **options)
+    wide = forecasting.from_wide({"ds": past["ds"], "a": past["y"]}, time="ds")
+    truth = forecasting.from_wide({"ds": table["ds"], "a": table["y"]}, time="ds")
+    forecast = forecasting.from_wide({"ds": table["ds"], "a": table["Naive"]}, time="ds")
+    expected = forecasting.evaluate(
+        table["y"][:, None], table["Naive"][:, None], axes=("time", "node"), history=filled[:, None], **options
+    )
+    labelled = forecasting.evaluate(truth, forecast, history=wide, **options)
+    for key in options["metrics"]:
+        assert found[key].value == labelled[key].value == expected[key].value
+
+
 def test_histories_are_training_tables() -> None:
     times = np.tile(np.arange(20), 2)
     past = {"unique_id": np.repeat(["b", "a"], 20), "ds": times, "y": RNG.normal(size=40)}

@@ -1,4 +1,8 @@
-"""Calibration: shares of truths below predicted quantiles, spread against error, and what is perfect.
+"""Calibration: ranks of truths in their distributions, spread against error, and what is perfect.
+
+A truth among m members has one of m + 1 ranks; in a Gaussian there are a hundred of equal probability. Equal members
+make several ranks possible, among which a cell is divided. Its parts are kept in two floats whose sums are exact, so
+that counts have the same bits however cells are ordered or split.
 
 Standard deviations are counted by the leading bits of their floats, in steps of less than .1 %, so that parts add up
 and nothing is sorted. Of a sample in memory the few cells that share these bits with the edge of a bin are compared
@@ -10,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -18,16 +22,102 @@ import numpy as np
 from graphgauge import _core
 from graphgauge.core.arrays import sorted_unique
 from graphgauge.core.errors import InputError
-from graphgauge.core.grid import Grid
 from graphgauge.core.metric import Estimate
 from graphgauge.core.random import Random
 from graphgauge.core.result import Reference
+from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.forecasting.cells import NOTHING, Cells
-from graphgauge.forecasting.ranks import GRID, cells_below
+from graphgauge.forecasting.design import Design
 from graphgauge.forecasting.sample import Sample
-from graphgauge.forecasting.sums import Table, grouped
+from graphgauge.forecasting.sums import NOTHING, Cells, Span, Table, grouped
 from graphgauge.stats.errors import FEWEST_STEPS, cosine_error
+
+# ---- cells by rank
+
+_GAUSSIAN = 100
+# Probabilities at which shares are computed.
+GRID = np.arange(1, 100) / 100
+# The high part of a share of a cell is a multiple of this, the low part of 2**-52.
+_HIGH, _LOW = 2.0**20, 2.0**52
+
+
+@cache
+def gaussian_edges() -> Floats:
+    """The probabilities of `GRID` in standard deviations."""
+    return np.array([-_core.normal_quantile(float(share)) for share in GRID])
+
+
+def rank_tables(sample: Sample, design: Design, *, first: int = 0) -> dict[str, Table]:
+    """Cells by rank in Gaussians or among members: by time block, by horizon and by node."""
+    span = Span.of(sample.shape, first)
+    if sample.rows is None and sample.std is not None:
+        host = sample.on_host()
+        by_horizon, by_node = _core.positions(
+            *(host.y, host.mean, host.std, host.mask, gaussian_edges(), first, 1 << span.shift),
+            threads=threads_for(sample.cells),
+        )
+        counts = by_horizon.sum(axis=1), by_horizon.sum(axis=0), by_node
+        return _tables(span.blocks(span.shift), span, *(np.stack([each, np.zeros(each.shape)]) for each in counts))
+
+    def of(part: Sample) -> dict[str, Table]:
+        rows, ranks = part.rows, _ranks(part)
+        assert rows is not None
+        at, block = np.unique((rows.step + first) >> span.shift, return_inverse=True)
+        sides = (block, len(at)), (rows.horizon, design.horizons), (rows.node, design.nodes)
+        return _tables(at, span, *(_divided(key, groups, *ranks) for key, groups in sides))
+
+    parts = sample.each_part(of)
+    return reduce(lambda one, two: {name: each.merged(two[name]) for name, each in one.items()}, parts)
+
+
+def _tables(at: Ints, span: Span, by_block: Floats, by_horizon: Floats, by_node: Floats) -> dict[str, Table]:
+    """Tables of high and low parts (2, group, rank)."""
+    names, whole = tuple(map(str, range(by_block.shape[2]))), np.zeros(1, np.int64)
+    found = {"ranks": Table(names, at.astype(np.int64), span.shift, span.most, *by_block[..., np.newaxis])}
+    for name, parts in (("ranks_by_horizon", by_horizon), ("ranks_by_node", by_node)):
+        found[name] = Table(names, whole, 0, 1, *parts.swapaxes(1, 2)[:, np.newaxis])
+    return found
+
+
+def _ranks(part: Sample) -> tuple[Ints, Ints, int]:
+    """The first and the last rank that each truth may have, and their number."""
+    if part.members is not None:
+        count = part.members.shape[1]
+        greater, equal, *_ = _core.rank_counts(part.y, part.members)
+        highest = count - greater.astype(np.int64)
+        return highest - equal, highest, count + 1
+    score = (part.y.astype(np.float64) - part.mean) / part.std
+    place = np.searchsorted(gaussian_edges(), score)
+    return place, place, _GAUSSIAN
+
+
+def _divided(key: AnyArray, groups: int, lowest: Ints, highest: Ints, size: int) -> Floats:
+    """Cells by group and rank, each divided evenly among its ranks: (2, group, rank) as high and low parts."""
+    tied = np.flatnonzero(lowest != highest)
+    single = slice(None) if not len(tied) else np.flatnonzero(lowest == highest)
+    parts = np.zeros((2, groups, size))
+    parts[0] = np.bincount(key[single] * size + lowest[single], minlength=groups * size).reshape(groups, size)
+    if len(tied):
+        first, past = (key[tied] * (size + 1) + end for end in (lowest[tied], highest[tied] + 1))
+        share, room = 1.0 / (past - first), groups * (size + 1)
+        high = np.rint(share * _HIGH) / _HIGH
+        low = np.rint((share - high) * _LOW) / _LOW
+        changes = [np.bincount(first, part, room) - np.bincount(past, part, room) for part in (high, low)]
+        parts += np.cumsum(np.stack(changes).reshape(2, groups, size + 1), axis=2)[..., :size]
+    return parts
+
+
+def cells_below(ranks: Floats) -> Floats:
+    """Cells below each probability of `GRID`, (group, p), of cells by rank (group, rank).
+
+    A truth at rank r of `size` lies between r/size and (r + 1)/size, anywhere.
+    """
+    size = ranks.shape[1]
+    reached = np.zeros((len(ranks), size + 1))
+    np.cumsum(ranks, axis=1, out=reached[:, 1:])
+    whole, rest = np.divmod(np.arange(1, 100) * size, 100)
+    return np.asarray(reached[:, whole] + rest / 100 * ranks[:, np.minimum(whole, size - 1)])
+
 
 # ---- cells by predicted standard deviation
 
@@ -36,8 +126,6 @@ _FINE = 42
 # More than there are keys.
 _EVERY_KEY = 1 << 22
 _SMALLEST = 1e-150
-# Cells whose keys are looked up at once.
-_SLAB = 1 << 18
 # A standard deviation's cells: sums of e², σ², σ⁴, and their number.
 _TERMS = ("square", "var", "var2", "count")
 
@@ -70,13 +158,15 @@ class StdCells:
 
 def std_table(sample: Sample) -> Table:
     """The sums of each horizon, by key in place of time."""
-    parts = []
-    for part in sample.on_host().counted():
+
+    def of(part: Sample) -> Table:
         assert part.rows is not None
-        std, error = part.std.astype(np.float64), part.mean.astype(np.float64) - part.y
-        keys = _bits(std) >> _FINE
-        parts.append(grouped(_terms(std, error), keys, part.rows.horizon, sample.shape[1], 0, _EVERY_KEY))
-    table = reduce(Table.merged, parts)
+        std = part.std.astype(np.float64)
+        return grouped(
+            _terms(std, _error(part)), _bits(std) >> _FINE, part.rows.horizon, sample.shape[1], 0, _EVERY_KEY
+        )
+
+    table = reduce(Table.merged, sample.each_part(of))
     if len(table) and table.at[0] < int(_bits(np.array([_SMALLEST]))[0]) >> _FINE:
         raise InputError(f"values below {_SMALLEST:g}, whose squares vanish", where="std", fix="Rescale the data.")
     return replace(table, high=table.high + table.low, low=np.zeros(table.low.shape))
@@ -114,17 +204,18 @@ def _binned(cells: StdCells, bins: int, moved: float = 0.0) -> Bins:
 def bins_over_time(table: Table, bins: int, sample: Sample, shift: int) -> Floats:
     """Σe² and Σσ² (term, block, bin) of blocks of 2**shift steps; all cells with one key are in one bin."""
     side = table.pooled
-    lowest, parts = side.at[0], []
+    lowest = side.at[0]
     place = np.zeros(side.at[-1] - lowest + 1, np.int64)
     place[side.at - lowest] = _place(side.series("count")[:, 0].astype(np.int64), bins)
-    for part in sample.on_host().counted():
+
+    def of(part: Sample) -> Table:
         assert part.rows is not None
-        std, error = part.std.astype(np.float64), part.mean.astype(np.float64) - part.y
-        of_cell = place[(_bits(std) >> _FINE) - lowest]
-        terms = {"square": error * error, "var": std * std}
-        parts.append(grouped(terms, part.rows.step >> shift, of_cell, bins, shift, _EVERY_KEY))
-    table = reduce(Table.merged, parts)
-    return np.stack([table.series(name) for name in ("square", "var")])
+        std, of_cell = part.std.astype(np.float64), place[(_bits(part.std) >> _FINE) - lowest]
+        terms = {"square": np.square(_error(part)), "var": std * std}
+        return grouped(terms, part.rows.step >> shift, of_cell, bins, shift, _EVERY_KEY)
+
+    over_time = reduce(Table.merged, sample.each_part(of))
+    return np.stack([over_time.series(name) for name in ("square", "var")])
 
 
 def _place(count: Ints, bins: int) -> Ints:
@@ -145,26 +236,22 @@ def _straddling(cells: StdCells, bins: int) -> Mask:
 def _told_apart(sample: Sample, keys: list[Ints]) -> list[StdCells]:
     """The cells with these keys by all bits of their standard deviations: of all horizons, then of each."""
     wanted = sorted_unique(np.concatenate(keys))
-    at = np.zeros(0, np.int64)
-    if len(wanted):
-        among = np.zeros(int(wanted[-1] - wanted[0]) + 2, np.bool_)
-        among[wanted - wanted[0]] = True
-        std, places = sample.std.reshape(-1), []
-        for first in range(0, std.size, _SLAB):
-            key = (_bits(std[first : first + _SLAB]) >> _FINE) - wanted[0]
-            # Other keys go to the last place, which no key has.
-            chosen = among[np.where((key >= 0) & (key < among.size), key, among.size - 1)]
-            if sample.mask is not None:
-                chosen &= sample.mask.reshape(-1)[first : first + _SLAB]
-            places.append(np.flatnonzero(chosen) + first)
-        at = np.concatenate(places)
-    y, mean, std = (array.reshape(-1)[at].astype(np.float64) for array in (sample.y, sample.mean, sample.std))
-    horizon = at // sample.shape[2] % sample.shape[1] if sample.rows is None else sample.rows.horizon[at]
+    if not len(wanted):
+        return [StdCells(wanted, np.zeros((len(_TERMS), 0)))] * len(keys)
+    among = np.zeros(int(wanted[-1] - wanted[0]) + 2, np.bool_)  # its last place is that of all other keys
+    among[wanted - wanted[0]] = True
+
+    def of(part: Sample) -> tuple[Floats, Floats, Ints]:
+        assert part.rows is not None
+        some = np.flatnonzero(among[np.clip((_bits(part.std) >> _FINE) - wanted[0], -1, len(among) - 1)])
+        return part.std[some].astype(np.float64), _error(part)[some], part.rows.horizon[some]
+
+    std, error, horizon = (np.concatenate(each) for each in zip(*sample.each_part(of), strict=True))
     found = []
     for group, some in enumerate(keys):
         mine = np.isin(_bits(std) >> _FINE, some) & ((horizon == group - 1) | (group == 0))
         known, place = np.unique(_bits(std[mine]), return_inverse=True)
-        terms = np.stack(list(_terms(std[mine], (mean - y)[mine]).values()))
+        terms = np.stack(list(_terms(std[mine], error[mine]).values()))
         found.append(StdCells(known, np.add(*_core.grouped_sums(terms, place.astype(np.int64), len(known)))))
     return found
 
@@ -174,6 +261,10 @@ def _terms(std: Floats, error: Floats) -> Mapping[str, Any]:
     return dict(zip(_TERMS, (error * error, var, var * var, np.ones(len(std))), strict=True))
 
 
+def _error(part: Sample) -> Floats:
+    return np.asarray(part.mean.astype(np.float64) - part.y)
+
+
 def _bits(std: AnyArray) -> Ints:
     return np.ascontiguousarray(std, np.float64).view(np.int64)
 
@@ -181,8 +272,6 @@ def _bits(std: AnyArray) -> Ints:
 # ---- distances from calibration
 
 _DRAWS = 2000
-# Bars of the histogram of positions.
-_BARS = 20
 
 
 @dataclass(frozen=True)
@@ -200,7 +289,7 @@ class Reliability:
     @classmethod
     def from_ranks(cls, tables: Mapping[str, Table], cells: Cells, axis: str | None) -> Reliability:
         ranks, over_time = tables[f"ranks_by_{axis or 'horizon'}"], None
-        by_group = (ranks if axis else ranks.pooled).by_group()
+        by_group = (ranks if axis else ranks.pooled).totals.T
         by_block = tables["ranks"]
         if axis is None and cells.ordered and np.array_equal(by_block.at, cells.table.at):
             over_time = cells_below((by_block.high + by_block.low)[..., 0]), cells.series("n")[:, 0]
@@ -273,24 +362,6 @@ class Reliability:
         both = np.where(left + right > 0, left + right, 1.0)
         crossed = np.where(gap[:, :-1] * gap[:, 1:] < 0, (left**2 + right**2) / both, left + right)
         return np.asarray((width * crossed).sum(axis=1) / 2)
-
-    def grids(self) -> dict[str, Grid]:
-        """For figures: the histogram of positions, and the share below each p, with the 95 % of independent cells."""
-        if not self.n[0] or not len(self.p):
-            return {}
-        p = np.concatenate(([0.0], self.p, [1.0]))
-        reached = np.concatenate(([0.0], self.share[0], [1.0]))
-        edges = np.unique(np.r_[np.arange(0, len(p) - 1, max(1, (len(p) - 1) // _BARS)), len(p) - 1])
-        bars, n = np.diff(p[edges]), int(self.n[0])
-        return {
-            "pit": _shares("pit", p[edges][1:], np.diff(reached[edges]), bars, n),
-            "reliability": _shares("reliability", np.round(self.p, 10), self.share[0], self.p, n),
-        }
-
-
-def _shares(axis: str, labels: Floats, share: Floats, p: Floats, n: int) -> Grid:
-    reach = 1.96 * np.sqrt(p * (1 - p) / n)
-    return Grid({axis: labels, "share": share, "low": np.maximum(p - reach, 0), "high": np.minimum(p + reach, 1)})
 
 
 def mean_deviation(n: int, p: Floats) -> Floats:
@@ -394,21 +465,6 @@ class Spread:
         normals = np.sqrt(1 - common) * normals[:, 1:] + np.sqrt(common) * normals[:, :1]
         root = 1 - part + normals * np.sqrt(part)
         return self.distances(bins.var * np.maximum(root, 0.0) ** 3)
-
-    def grid(self) -> dict[str, Grid]:
-        """For figures: root mean variance and root mean squared error of each bin."""
-        bins = self.bins[0]
-        there = np.flatnonzero(bins.n)
-        if not len(there):
-            return {}
-        n = bins.n[there]
-        columns = {
-            "bin": there + 1,
-            "n": n,
-            "rmv": np.sqrt(bins.var[there] / n),
-            "rmse": np.sqrt(bins.square[there] / n),
-        }
-        return {"spread": Grid(columns)}
 
 
 def normal_draws(rows: int, columns: int) -> Floats:

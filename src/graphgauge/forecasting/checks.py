@@ -15,9 +15,9 @@ import numpy as np
 from graphgauge import _core
 from graphgauge.core.finding import check
 from graphgauge.core.types import Floats, Mask
-from graphgauge.forecasting.cells import Cells
 from graphgauge.forecasting.metrics import r2
 from graphgauge.forecasting.sample import Sample
+from graphgauge.forecasting.sums import Cells
 from graphgauge.stats.errors import FEWEST_STEPS, cosine_error
 
 Evidence = Mapping[str, Any]

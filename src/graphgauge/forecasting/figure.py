@@ -12,13 +12,42 @@ import numpy as np
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figure import CHANCE, COLOURS, SHAPES
 from graphgauge.core.grid import Grid
+from graphgauge.core.types import Floats
+from graphgauge.forecasting.calibration import Reliability, Spread
 
 SIZE = (9.2, 6.4)
 # Panels in a row, and the most nodes that are shown by name.
 _ACROSS, _NAMED = 3, 30
+# Bars of the histogram of positions.
+_BARS = 20
 _WORDS = {"mae": "MAE", "rmse": "RMSE", "crps": "CRPS"}
 Panel = Callable[[Any], None]
 Grids = dict[str, Grid]
+
+
+def drawings(reliability: Reliability | None, spread: Spread | None) -> Grids:
+    """What is drawn of calibration: positions and the share below each p, with the 95 % of independent cells; bins."""
+    grids: Grids = {}
+    if reliability is not None and len(reliability.p) and reliability.n[0]:
+        p = np.concatenate(([0.0], reliability.p, [1.0]))
+        reached = np.concatenate(([0.0], reliability.share[0], [1.0]))
+        edges = np.unique(np.r_[np.arange(0, len(p) - 1, max(1, (len(p) - 1) // _BARS)), len(p) - 1])
+        bars, n = np.diff(p[edges]), int(reliability.n[0])
+        grids["pit"] = _shares("pit", p[edges][1:], np.diff(reached[edges]), bars, n)
+        grids["reliability"] = _shares(
+            "reliability", np.round(reliability.p, 10), reliability.share[0], reliability.p, n
+        )
+    if spread is not None and spread.n[0]:
+        bins, there = spread.bins[0], np.flatnonzero(spread.bins[0].n)
+        n_of_bin = bins.n[there]
+        roots = {"rmv": np.sqrt(bins.var[there] / n_of_bin), "rmse": np.sqrt(bins.square[there] / n_of_bin)}
+        grids["spread"] = Grid({"bin": there + 1, "n": n_of_bin, **roots})
+    return grids
+
+
+def _shares(axis: str, labels: Floats, share: Floats, p: Floats, n: int) -> Grid:
+    reach = 1.96 * np.sqrt(p * (1 - p) / n)
+    return Grid({axis: labels, "share": share, "low": np.maximum(p - reach, 0), "high": np.minimum(p + reach, 1)})
 
 
 def draw(figure: Any, evaluations: Mapping[str, Evaluation]) -> None:
@@ -39,18 +68,13 @@ def _panels(evaluations: Mapping[str, Evaluation]) -> Iterator[Panel]:
         if grids:
             yield partial(panel, grids)
     key = next((key for key in _WORDS if all(key in each for each in evaluations.values())), None)
+    if key is None:
+        return
     for axis, draw_axis in (("horizon", _horizons), ("node", _nodes)):
-        tables = {method: each.breakdowns.get(axis) for method, each in evaluations.items()}
-        grids = {
-            method: table
-            for method, table in tables.items()
-            if key is not None
-            and table is not None
-            and key in table
-            and len(table) > 1
-            and np.isfinite(table[key]).any()
-        }
-        if key is not None and grids:
+        tables = {method: each.breakdowns.get(axis, Grid({})) for method, each in evaluations.items()}
+        long = {method: table for method, table in tables.items() if key in table and len(table) > 1}
+        grids = {method: table for method, table in long.items() if np.isfinite(table[key]).any()}
+        if grids:
             yield partial(draw_axis, grids, key)
 
 

@@ -11,13 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric
-from graphgauge.core.errors import InputError
 from graphgauge.core.metric import Estimate
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.forecasting.cells import Cells
 from graphgauge.forecasting.sample import Sample
-from graphgauge.forecasting.sums import Span, Table, grouped
+from graphgauge.forecasting.sums import Cells, Span, Table, grouped
 
 # Squared distances below this share of the squared lengths have lost half their digits.
 _NEAR = 2.0**-26
@@ -118,45 +115,3 @@ def offsets(first: int, vectors: int, components: int, members: int) -> Ints:
         state = (state ^ (state >> np.uint64(30))) * np.uint64(_MIX)
         state = (state ^ (state >> np.uint64(27))) * np.uint64(_MIX_AGAIN)
         return np.asarray(((state ^ (state >> np.uint64(31))) >> np.uint64(11)).astype(np.int64) % members)
-
-
-def edges_of(graph: Any, nodes: int, names: AnyArray | None) -> Ints | None:
-    """Pairs of different nodes that an edge joins, each once.
-
-    A graph is an adjacency matrix, or edges as rows (source, target) or as two rows, of positions or names.
-    """
-    if graph is None:
-        return None
-    array = np.asarray(graph) if not hasattr(graph, "detach") else as_numeric(graph, "graph")
-    array = array if array.dtype.kind in "UO" else as_numeric(graph, "graph")
-    if array.shape == (nodes, nodes) and array.dtype.kind not in "UO":
-        ends = np.argwhere((array != 0) & (array == array))
-    elif array.ndim == 2 and 2 in array.shape:
-        rows = {tuple(sorted(edge)) for edge in array.tolist()}
-        if array.shape == (2, 2) and rows != {tuple(sorted(edge)) for edge in array.T.tolist()}:
-            raise InputError(
-                "two edges in two rows: are the rows edges, or the columns?",
-                where="graph",
-                fix="Repeat an edge, or pass an adjacency matrix.",
-            )
-        ends = _positions(array if array.shape[1] == 2 else array.T, nodes, names)
-    else:
-        raise InputError(
-            f"has shape {array.shape}, for {nodes} nodes", where="graph", fix="Pass an adjacency matrix, or edges."
-        )
-    pairs = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0).astype(np.int64)
-    if not len(pairs):
-        raise InputError("has no edge between two nodes", where="graph", fix="Leave it out.")
-    return pairs
-
-
-def _positions(edges: AnyArray, nodes: int, names: AnyArray | None) -> Ints:
-    if edges.dtype.kind in "UO":
-        place = {str(name): index for index, name in enumerate([] if names is None else names.tolist())}
-        unknown = next((end for end in edges.ravel().tolist() if str(end) not in place), None)
-        if unknown is not None:
-            raise InputError(f"{unknown!r:.60} is no node", where="graph", fix='Name nodes with labels={"node": …}.')
-        return np.array([[place[str(end)] for end in edge] for edge in edges.tolist()], np.int64).reshape(-1, 2)
-    if (edges != np.floor(edges)).any() or (edges.size and not 0 <= edges.min() <= edges.max() < nodes):
-        raise InputError("has ends that are no positions of nodes", where="graph", fix="Positions count from 0.")
-    return np.asarray(edges, np.int64)

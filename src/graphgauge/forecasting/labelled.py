@@ -324,6 +324,14 @@ def over_nodes(value: Any, places: Mapping[str, AnyArray], name: str) -> Any:
     return values.reshape(*values.shape[: len(sizes) - len(places)], -1)
 
 
+def times_of(value: Any, places: Mapping[str, AnyArray], size: int) -> AnyArray:
+    """The times of what `over_nodes` reads; positions if it has none that can be ordered."""
+    own = read(value, "history")
+    dims = () if own is None else own.dims[:1] if not set(places) & set(own.dims) else own.dims
+    labels = next((own.labels.get(dim) for dim in dims if dim not in places), None) if own is not None else None
+    return np.arange(size) if labels is None or labels.dtype.kind not in "iufM" else labels
+
+
 def _crossed(labels: Sequence[AnyArray]) -> AnyArray:
     """A name for each combination: `60, 90`."""
     sides = np.meshgrid(*[np.array([str(label) for label in each.tolist()], object) for each in labels], indexing="ij")
@@ -332,6 +340,8 @@ def _crossed(labels: Sequence[AnyArray]) -> AnyArray:
 
 # ---- frames, by `{name: np.asarray(frame[name])}`, and labels that can be ordered
 
+# In nanoseconds.
+_HOUR = 3_600_000_000_000
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _ZONE = re.compile(r"\d{4}-\d\d-\d\d.+(Z|[+-]\d\d:?\d\d)$")
 
@@ -426,3 +436,23 @@ def _in_nanoseconds(array: AnyArray, where: str) -> AnyArray:
     if (exact.astype(array.dtype) != array)[~np.isnat(array)].any():
         raise InputError("has dates outside of 1678 to 2261", where=where, fix="Number the time steps instead.")
     return exact
+
+
+def shown(label: Any) -> str:
+    """A label as text: durations in seconds, dates without a time that is midnight."""
+    if isinstance(label, np.timedelta64):
+        return f"{label.astype('m8[ns]').astype(np.int64) / 1e9:g} s"
+    if isinstance(label, np.datetime64):
+        seconds = label.astype("M8[s]")
+        return str(seconds if label == seconds else label).removesuffix("T00:00:00")
+    return str(label)
+
+
+def names_of(labels: AnyArray | None, axis: str, size: int) -> AnyArray:
+    """The labels of an axis as numbers or texts; without any, horizons count from 1 and nodes from 0."""
+    if labels is None:
+        first = int(axis == "horizon")
+        return np.arange(first, size + first)
+    if labels.dtype.kind == "m" and not (labels.astype(np.int64) % _HOUR).any():
+        return labels.astype(np.int64) // _HOUR  # in hours
+    return labels if labels.dtype.kind in "iufb" else np.array([shown(label) for label in labels], object)

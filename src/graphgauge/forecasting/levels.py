@@ -8,40 +8,50 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.result import Reference
+from graphgauge.core.result import Kind, Reference
 from graphgauge.core.types import Floats
 from graphgauge.forecasting.calibration import Reliability, Spread, mean_deviation, perfect
-from graphgauge.forecasting.cells import Cells
 from graphgauge.forecasting.joint import Vectors
+from graphgauge.forecasting.sums import Cells
 
 Levels = Iterable[Reference]
 _ZERO = "zero forecast"
 _SHUFFLED = "members shuffled"
 
 
-def _per_cell(cells: Cells, total: float) -> float:
+def _per_cell(cells: Cells, total: Floats | float) -> float:
+    """A sum over all cells, per cell."""
     size = float(cells.size[0])
-    return total / size if size else float("nan")
+    return float(np.ravel(total)[0]) / size if size else float("nan")
 
 
 def zero(cells: Cells) -> Levels:
     """The forecast that is always 0: the mean absolute truth."""
-    return [Reference(_ZERO, _per_cell(cells, float(cells.total("abs_y")[0])))]
+    return [Reference(_ZERO, _per_cell(cells, cells.total("abs_y")))]
 
 
-def zero_scores(level: float) -> Callable[[Cells], Levels]:
-    """The forecast that is always 0, which has the same score for any truth."""
+def always(score: float, name: str, of: str, kind: Kind = "baseline") -> Callable[[Any], Levels]:
+    """A forecaster with the same score for any truth."""
 
-    def chance(cells: Cells) -> Levels:
-        return [Reference(_ZERO, level)]
+    def chance(sample: Any) -> Levels:
+        return [Reference(name, score, kind)]
 
-    chance.__doc__ = f"The forecast that is always 0, which scores {level:g} for any truth."
+    chance.__doc__ = f"{score:g}, the score of {of}."
     return chance
+
+
+def zero_scores(score: float) -> Callable[[Any], Levels]:
+    return always(score, _ZERO, "the forecast that is always 0", "chance")
+
+
+mean_of_truth = always(0.0, "mean of the truth", "the mean of the truth")
+naive = always(1.0, "naive forecast in the history", "the naive forecast in the history")
+no_gain = always(0.0, _SHUFFLED, "members without dependence between nodes")
 
 
 def squares(cells: Cells) -> Levels:
     """The forecast that is always 0, and the one that is always the truth's mean, which is known only afterwards."""
-    mean, zero = (_per_cell(cells, float(each[0])) for each in (cells.variation[1], cells.total("y2")))
+    mean, zero = (_per_cell(cells, each) for each in (cells.variation[1], cells.total("y2")))
     return [Reference("mean of the truth", mean, "baseline"), Reference(_ZERO, zero)]
 
 
@@ -52,29 +62,19 @@ def roots(cells: Cells) -> Levels:
 
 def minus_mean(cells: Cells) -> Levels:
     """The forecast that is always 0: minus the mean of the truth."""
-    return [Reference(_ZERO, -_per_cell(cells, float(cells.total("y")[0])))]
-
-
-def mean_of_truth(cells: Cells) -> Levels:
-    """0, the score of the mean of the truth."""
-    return [Reference("mean of the truth", 0.0, "baseline")]
-
-
-def naive(cells: Cells) -> Levels:
-    """1, the score of the naive forecast in the history."""
-    return [Reference("naive forecast in the history", 1.0, "baseline")]
+    return [Reference(_ZERO, -_per_cell(cells, cells.total("y")))]
 
 
 def climate(cells: Cells) -> Levels:
     """One Gaussian for all cells, with the mean and variance of the truth, which are known only afterwards."""
-    variance = _per_cell(cells, float(cells.variation[1][0]))
+    variance = _per_cell(cells, cells.variation[1])
     score = 0.5 * log(2 * pi * variance) + 0.5 if variance > 0 else -inf
     return [Reference("one Gaussian with the truth's moments", score, "baseline")]
 
 
 def zero_interval(cells: Cells, *, level: float) -> Levels:
     """The interval from 0 to 0."""
-    return [Reference(_ZERO, 200 / (100 - level) * _per_cell(cells, float(cells.total("abs_y")[0])))]
+    return [Reference(_ZERO, 200 / (100 - level) * _per_cell(cells, cells.total("abs_y")))]
 
 
 def zero_quantiles(cells: Cells, *, quantile: float | None = None) -> Levels:
@@ -93,11 +93,6 @@ def shuffled(name: str) -> Callable[[Vectors], Levels]:
 
     chance.__doc__ = "The same members without dependence between nodes: those of each are rotated by an own offset."
     return chance
-
-
-def no_gain(vectors: Vectors) -> Levels:
-    """0, the score of members without dependence between nodes."""
-    return [Reference(_SHUFFLED, 0.0, "baseline")]
 
 
 def own_level(cells: Any, *, level: float) -> Levels:

@@ -5,48 +5,22 @@ A sample is dense, (time, horizon, node), or it has rows: a number per cell, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric, is_cuda, is_tensor
+from graphgauge.core.arrays import as_numeric, is_tensor
 from graphgauge.core.errors import InputError
-from graphgauge.core.options import nan_policy
+from graphgauge.core.threads import in_threads, threads_for
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.forecasting.labelled import AXES, CHANNEL, WIDER, matched
-from graphgauge.forecasting.reading import (
-    axes_of,
-    both,
-    canonical,
-    labels_given,
-    levels_of,
-    names_of,
-    null_of,
-    observed,
-    of_one_type,
-    point_of,
-    refuse_incomplete,
-    score_name,
-    truth_values,
-    without_nan,
-)
+from graphgauge.forecasting.labelled import AXES, CHANNEL, WIDER, names_of
 
 # Cells with all their numbers that are handled at once where no compiled loop reads the arrays in place.
 _AT_ONCE = 1 << 20
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How arrays are read, as in `evaluate`."""
-
-    axes: Sequence[str] | Mapping[str, Any] | None = None
-    labels: Mapping[str, Sequence[Any]] | None = None
-    null_value: float | None = None
-    null_tolerance: float = 0.0
-    nan: str = "raise"
+Done = TypeVar("Done")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +30,9 @@ class Rows:
     step: Ints
     horizon: Ints
     node: Ints
+
+    def at(self, places: Any) -> Rows:
+        return Rows(self.step[places], self.horizon[places], self.node[places])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,78 +61,6 @@ class Sample:
     conventions: Mapping[str, str] = field(default_factory=dict)
     # The labels of each dimension that nodes have in the user's arrays.
     places: Mapping[str, AnyArray] = field(default_factory=dict)
-
-    @classmethod
-    def from_arrays(
-        cls, given: Mapping[str, Any], scores: Mapping[str, Any] | None, levels: Any, read: Reading
-    ) -> Sample:
-        """Arrays by the names of their arguments, with the axes that `read` names or with labels of their own."""
-        losses = {score_name(name): values for name, values in (scores or {}).items()}
-        arrays = {**given, **{loss_of(name): values for name, values in losses.items()}}
-        arrays = {name: value for name, value in arrays.items() if value is not None or name == "y_true"}
-        axes, own, places = read.axes, {}, None
-        match = matched(arrays, axes, levels_of(levels))
-        if match is not None:
-            arrays, axes, own, places = dict(match.arrays), match.axes, dict(match.labels), match.places
-        if not is_cuda(arrays["y_true"]) or not set(arrays) <= {"y_true", "y_pred", "std", "mask"}:
-            arrays = {name: as_numeric(value, name) for name, value in arrays.items()}
-        y = arrays["y_true"]
-        names = axes_of(y, axes)
-        size = dict(zip(names, y.shape, strict=True))
-        own |= labels_given(read.labels or {}, size)
-        shape = (size.get("time", 1), size.get("horizon", 1), size.get("node", 1))
-        placed = {name: canonical(value, name, names, y.shape) for name, value in arrays.items()}
-        sample = cls.checked(placed, shape, read, levels=levels_of(levels), scores=tuple(losses))
-        return replace(sample, axes=names, labels=own, places=places or {"node": own.get("node", np.arange(shape[2]))})
-
-    @classmethod
-    def checked(
-        cls,
-        arrays: Mapping[str, Any],
-        shape: tuple[int, int, int],
-        read: Reading,
-        *,
-        levels: tuple[float, ...],
-        scores: tuple[str, ...],
-        rows: Rows | None = None,
-    ) -> Sample:
-        """Arrays in canonical order as a sample: masked, converted, with a point forecast if there is one.
-
-        They have the `shape` (time, horizon, node), or are the `rows` of a table; quantiles have their `levels`, and
-        the losses are called `scores`.
-        """
-        nan_policy(read.nan)
-        refuse_incomplete(arrays, levels)
-        if "quantiles" in arrays and arrays["quantiles"].shape[-1] != len(levels):
-            what = f"{arrays['quantiles'].shape[-1]} along the last axis, for {len(levels)} levels"
-            raise InputError(what, where="quantiles")
-        if "samples" in arrays and arrays["samples"].shape[-1] < 2:
-            raise InputError("a single member", where="samples", fix="The last axis has the members, at least two.")
-        mask = truth_values(arrays["mask"]) if "mask" in arrays else None
-        null = null_of(read.null_value, read.null_tolerance, arrays["y_true"])
-        if null is not None:
-            # In the dtype of the truth, before any conversion.
-            mask = both(mask, observed(arrays["y_true"], *null))
-        numbers = of_one_type({name: value for name, value in arrays.items() if name != "mask"})
-        dropped = 0
-        if read.nan == "omit":
-            there = without_nan(numbers)
-            dropped = int((~there).sum() if mask is None else (mask & ~there).sum())
-            mask = both(mask, there) if dropped else mask
-        if mask is not None and not is_tensor(mask):
-            mask = np.ascontiguousarray(mask)  # comparisons keep the layout of the truth
-        mean, point = point_of(numbers, levels)
-        numbers |= {} if mean is None else {"y_pred": mean}
-        sample = cls(shape, numbers, mask, rows, levels, scores, point, dropped=dropped)
-        shown = {
-            "forecast": sample.form,
-            "errors of": "" if point in ("y_pred", "none") else point,
-            "null_value": "" if null is None else f"{null[0]:g}",
-            "mask": "given" if "mask" in arrays else "",
-            "nan": "omit" if read.nan == "omit" else "",
-        }
-        known = {name: value for name, value in shown.items() if value}
-        return replace(sample, null=null, conventions=known)
 
     # ---- what it is
 
@@ -206,40 +111,36 @@ class Sample:
         return {str(name): self._of(itemgetter(place), axes=axes) for place, name in enumerate(names)}
 
     def steps(self, chosen: slice) -> Sample:
-        """Some time steps of a dense sample."""
+        """Some time steps of a dense sample, some rows of another."""
+        if self.rows is not None:
+            return self._of(itemgetter(chosen), rows=self.rows.at(chosen))
         return self._of(itemgetter(chosen), shape=(len(self.y[chosen]), *self.shape[1:]))
 
     def on_host(self) -> Sample:
         """The same as NumPy arrays."""
         return self._of(lambda array: as_numeric(array, "y_true")) if self.on_device else self
 
-    def counted(self) -> Iterator[Sample]:
-        """The cells that count, as rows, some time steps at a time."""
-        if self.rows is not None:
-            if self.mask is None:
-                yield self
-                return
-            at = np.flatnonzero(self.mask)
-            yield self._of(itemgetter(at), rows=Rows(self.rows.step[at], self.rows.horizon[at], self.rows.node[at]))
-            return
-        _, horizons, nodes = self.shape
+    def each_part(self, work: Callable[[Sample], Done]) -> list[Done]:
+        """`work` on the cells that count, as rows: some time steps or rows at a time, on several threads."""
         width = sum(array.shape[-1] if name in WIDER else 1 for name, array in self.arrays.items())
-        together = max(1, _AT_ONCE // max(1, horizons * nodes * width))
-        for first in range(0, max(self.shape[0], 1), together):
-            yield self.steps(slice(first, first + together)).on_host()._as_rows(first)
+        of_step = width if self.rows is not None else width * self.shape[1] * self.shape[2]
+        together = max(1, _AT_ONCE // max(1, of_step))
+
+        def of_steps(first: int) -> Done:
+            return work(self.steps(slice(first, first + together)).on_host()._as_rows(first))
+
+        return in_threads(of_steps, range(0, max(len(self.y), 1), together), threads_for(self.cells * width))
 
     def _as_rows(self, first: int) -> Sample:
-        _, horizons, nodes = self.shape
-        size = int(np.prod(self.shape))
-        places = np.arange(size) if self.mask is None else np.flatnonzero(self.mask)
-        step, rest = np.divmod(places, max(horizons * nodes, 1))
-        horizon, node = np.divmod(rest, max(nodes, 1))
-
-        def flat(array: AnyArray) -> AnyArray:
-            values = array.reshape(size, *array.shape[3:])
-            return values if self.mask is None else values[places]
-
-        return self._of(flat, rows=Rows(step + first, horizon, node))
+        cells, rows, part = self.cells, self.rows, self
+        if rows is None:
+            step, horizon, node = np.indices(self.shape).reshape(3, cells)
+            rows = Rows(step + first, horizon, node)
+            part = self._of(lambda array: array.reshape(cells, *array.shape[3:]))
+        if part.mask is None:
+            return replace(part, rows=rows)
+        places = np.flatnonzero(part.mask)
+        return part._of(itemgetter(places), rows=rows.at(places))
 
     # ---- refusals
 

@@ -16,10 +16,9 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.types import AnyArray
 from graphgauge.forecasting.design import Design, parts_of
+from graphgauge.forecasting.evaluate import COVERAGE, Request, choose, report, request
 from graphgauge.forecasting.labelled import CHANNEL
-from graphgauge.forecasting.nodes import Extras, extras_of
-from graphgauge.forecasting.results import COVERAGE, Request, choose, report, request
-from graphgauge.forecasting.sample import Reading, Sample
+from graphgauge.forecasting.reading import Extras, Reading, extras_of, read_arrays
 from graphgauge.forecasting.sums import Table
 from graphgauge.forecasting.totals import Totals
 from graphgauge.protocols import protocol as protocol_of
@@ -112,12 +111,12 @@ class ForecastState:
         """
         levels = self._levels if quantiles is not None else None
         arrays = {"std": std, "quantiles": quantiles, "samples": samples, "mask": mask}
-        sample = Sample.from_arrays({"y_true": y_true, "y_pred": y_pred, **arrays}, scores, levels, self._reading)
+        sample = read_arrays({"y_true": y_true, "y_pred": y_pred, **arrays}, scores, levels, self._reading)
         if CHANNEL in sample.axes:
             raise InputError("has channels", where="y_true", fix="Make a state for each: their units differ.")
         first = self._first_step(start)
-        steps = sample.shape[0]
-        self._refuse_again([(first or 0, (first or 0) + steps)] if first is not None and steps else [])
+        steps = [] if first is None or not sample.shape[0] else [(first, first + sample.shape[0])]
+        self._refuse_again(steps)
         extras = self._extras
         if self._asked is None:
             extras = extras_of(sample, **self._nodes)
@@ -133,8 +132,7 @@ class ForecastState:
         # Nothing was changed until here.
         self._totals, self._extras = totals, extras
         self._asked = self._asked or asked
-        if first is not None and steps:
-            self._seen = _joined(self._seen, [(first, first + steps)])
+        self._seen = _joined(self._seen, steps)
         return self
 
     def merge(self, other: ForecastState) -> ForecastState:
@@ -201,9 +199,8 @@ class ForecastState:
         design = self._totals.design
         wanted = self._metrics if metrics is None and self._metrics is not None else metrics
         chosen, named = choose(design, wanted)
-        free = {"gaussian": (), "samples": ("bins",)}.get(
-            design.form, ("bins", "ranks")
-        )  # what this form does not need
+        # What this form does not need.
+        free = {"gaussian": (), "samples": ("bins",)}.get(design.form, ("bins", "ranks"))
         able = [each for each in chosen if set(parts_of([each[0].name])) <= {*design.parts, *free}]
         lacking = next((each.key_of(**params) for each, params in chosen if (each, params) not in able), None)
         if lacking in named:
@@ -252,9 +249,8 @@ class ForecastState:
         }
         arrays: dict[str, AnyArray] = {f"labels.{axis}": known for axis, known in totals.labels.items()}
         arrays |= {f"nodes.{name}": known for name, known in vars(extras).items() if known is not None}
-        spread = {} if totals.spread is None else {"spread": totals.spread}
         tables: dict[str, Any] = {}
-        for name, table in (totals.tables | spread).items():
+        for name, table in totals.tables.items():
             tables[name], sums = table.packed()
             arrays |= {f"{name}.{part}": values for part, values in sums.items()}
         write_archive(path, "forecasting", {**facts, "tables": tables}, arrays)
@@ -290,11 +286,10 @@ class ForecastState:
                 table, _, part = name.partition(".")
                 parts.setdefault(table, {})[part] = values
             tables = {name: Table.unpacked(known, parts[name]) for name, known in facts["tables"].items()}
-            spread = tables.pop("spread", None)
             if (tables["horizon"].groups, tables["node"].groups) != (design.horizons, design.nodes):
                 raise ValueError("sums do not fit the forecast")
             numbers = int(facts["cells"]), int(facts["dropped"]), bool(facts["ordered"])
-            state._totals = Totals(design, tables, spread, *numbers, parts.get("labels", {}))
+            state._totals = Totals(design, tables, *numbers, parts.get("labels", {}))
             state._extras = Extras(**parts.get("nodes", {}))
             state._asked = Request(design, [], frozenset(), axes, dict(facts["conventions"]))
             state._seen = [(int(first), int(end)) for first, end in facts["seen"]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -13,16 +13,13 @@ import numpy as np
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.types import AnyArray, Floats, Ints
-from graphgauge.forecasting.evaluate import evaluate_sample
-from graphgauge.forecasting.labelled import columns_of, labels_of
-from graphgauge.forecasting.nodes import Extras, naive_errors, of_mean_one, season_of
-from graphgauge.forecasting.reading import score_name, shown
-from graphgauge.forecasting.results import COVERAGE
-from graphgauge.forecasting.sample import Reading, Rows, Sample, loss_of
+from graphgauge.forecasting import reading
+from graphgauge.forecasting.evaluate import COVERAGE, evaluate_sample
+from graphgauge.forecasting.labelled import columns_of, labels_of, shown
+from graphgauge.forecasting.sample import Rows, Sample, loss_of
 from graphgauge.protocols import under_protocols
 
 _BOUND = re.compile(r"-(lo|hi)-(\d+(?:\.\d+)?)")
-_DAY = np.timedelta64(1, "D")
 _QUANTILE = re.compile(r"(?:-q-|_q|-ql|_ql)(0?\.\d+)")
 
 
@@ -121,7 +118,12 @@ def evaluate_table(
             given = given.astype(np.int64)
     when = {time: times} if issued is None or given is None else {}
     _refuse_twice({id: ids[node], **when, cutoff: issued, str(horizon): given}, "table")
-    known, step, ahead, number = _when(node, times, issued, given)
+    # A number of steps after a time without a cutoff has its horizon instead.
+    known, step = _ranked(times if issued is None else issued)
+    _refuse_unordered(known, "table")
+    if given is None:
+        given = np.ones(len(step), np.int64) if issued is None else _steps_ahead(node, times, issued)
+    ahead, number = _ranked(given)
     arrays: dict[str, Any] = {"y_true": _numbers(columns, y)}
     arrays |= {name: _numbers(columns, at) for name, at in (("y_pred", pred), ("std", std)) if at is not None}
     by_level = {float(level): name for level, name in sorted((quantiles or {}).items())}
@@ -129,21 +131,21 @@ def evaluate_table(
         arrays["quantiles"] = np.stack([_numbers(columns, name) for name in by_level.values()], axis=1)
     if samples is not None:
         arrays["samples"] = np.stack([_numbers(columns, name) for name in samples], axis=1)
-    losses = tuple(score_name(name) for name in scores or ())
+    losses = tuple(reading.score_name(name) for name in scores or ())
     arrays |= {loss_of(name): _numbers(columns, name) for name in losses}
-    sample = Sample.checked(
+    sample = reading.checked(
         arrays,
         (len(known), len(ahead), len(ids)),
-        Reading(null_value=null_value, null_tolerance=null_tolerance, nan=nan),
+        reading.Reading(null_value=null_value, null_tolerance=null_tolerance, nan=nan),
         levels=tuple(by_level),
         scores=losses,
         rows=Rows(step, number, node),
     )
     axes = ("time", "horizon", "node") if cutoff in columns or horizon else ("time", "node")
     sample = replace(sample, axes=axes, labels={"time": known, "horizon": ahead, "node": ids})
-    season = season_of(season, history)
+    season = reading.season_of(season, history)
     naive = None if history is None else _naive_errors(columns_of(history), sample, season, id=id, time=time, y=y)
-    extras = Extras(None if weights is None else _weights(weights, ids), naive)
+    extras = reading.Extras(None if weights is None else _weights(weights, ids), naive)
     return evaluate_sample(sample, extras, coverage=coverage, bins=bins, metrics=metrics, confidence=confidence)
 
 
@@ -192,18 +194,6 @@ def _ranked(labels: AnyArray) -> tuple[AnyArray, Ints]:
     return known, place.astype(np.int64)
 
 
-def _when(
-    node: Ints, times: AnyArray, issued: AnyArray | None, ahead: AnyArray | None
-) -> tuple[AnyArray, Ints, AnyArray, Ints]:
-    """Issue times, or times, in order; horizons; and which of them each row has."""
-    # A number of steps after a time without a cutoff has its horizon instead.
-    known, step = _ranked(times if issued is None else issued)
-    _refuse_unordered(known, "table")
-    if ahead is None and issued is not None:
-        ahead = _steps_ahead(node, times, issued)
-    return (known, step, *_ranked(np.ones(len(step), np.int64) if ahead is None else ahead))
-
-
 def _refuse_unordered(times: AnyArray, where: str) -> None:
     if times.dtype.kind == "U" and (times != times[0]).any():
         fix = "Write them as 2026-01-31, or as numbers."
@@ -216,37 +206,14 @@ def _steps_ahead(node: Ints, times: AnyArray, issued: AnyArray) -> Ints:
         if not (times > issued).all():
             row = int(np.argmin(times > issued))
             raise InputError(f"time {shown(times[row])} is not after its cutoff {shown(issued[row])}", where="table")
-        for both in _counts(np.stack([times, issued])):
-            series, at = np.tile(node, 2), both.ravel()
-            order = np.lexsort((at, series))
-            gap, own = np.diff(at[order]), np.diff(series[order]) == 0
-            step = np.full(int(node.max()) + 1, np.inf)
-            np.minimum.at(step, series[order][1:][own & (gap > 0)], gap[own & (gap > 0)])
-            number = (both[0] - both[1]) / step[0]
-            ahead: Ints = np.rint(number).astype(np.int64)
-            if (step == step[0]).all() and np.allclose(number, ahead, rtol=0, atol=1e-9):
-                return ahead
+        ahead = reading.steps_since(issued, times, node)
+        if ahead is not None:
+            return ahead
     raise InputError(
         "times are not whole steps after their cutoffs, of one length in all series: horizons cannot be counted",
         where="table",
         fix='Add a column of horizons and pass horizon="…".',
     )
-
-
-def _counts(both: AnyArray) -> Iterator[AnyArray]:
-    """Times and issue times as numbers: of working days, as they are, of days of 23 to 25 hours, of months."""
-    if both.dtype.kind != "M":
-        yield both
-        return
-    days, dates = (both - both.min()) / _DAY, both.astype("M8[D]")
-    daily = (np.abs(days - np.rint(days)) < 1 / 23).all()
-    if daily and np.is_busday(dates).all():
-        yield np.busday_count(dates.min(), dates)
-    yield both.astype(np.int64)
-    if daily:
-        yield np.rint(days)
-    if np.diff(np.unique(both)).min() >= 28 * _DAY:
-        yield both.astype("M8[M]").astype(np.int64)
 
 
 def _refuse_twice(given: Mapping[str, AnyArray | None], where: str) -> None:
@@ -284,7 +251,8 @@ def _naive_errors(
             what = f"has {shown(times[late[0]])} of {str(known[node[late[0]]])!r:.60}, which is after its first cutoff"
             raise InputError(what, where="history", fix="Pass the rows up to the first cutoff of each series.")
     order = np.lexsort((times, node))
-    return naive_errors(_numbers(columns, y)[order], node[order], len(known), season, sample.null)[:, place]
+    values, node, times = _numbers(columns, y)[order], node[order], times[order]
+    return reading.naive_errors(values, node, reading.steps_of(times, node), len(known), season, sample.null)[:, place]
 
 
 def _weights(weights: Any, ids: AnyArray) -> Floats:
@@ -295,4 +263,4 @@ def _weights(weights: Any, ids: AnyArray) -> Floats:
     missing = next((name for name in names if name not in by_name), None)
     if missing is not None:
         raise InputError(f"has no weight of {missing!r:.60}", where="weights")
-    return of_mean_one(np.array([by_name[name] for name in names]))
+    return reading.of_mean_one(np.array([by_name[name] for name in names]))
