@@ -443,7 +443,12 @@ class Lists(Sample):
     def ndcg(self, k: int, gain: Callable[[Floats], Floats] | None = None) -> Floats:
         """The discounted gain of each query's first k places, over that of all positives in front, best first."""
         k = min(k, int(self.counts.candidates.max(initial=1)))
-        total, grades = rules.cumulative_discount(k), self.counts.all_grades
+        total, grades = rules.cumulative_discount(k), self.counts.grades
+        if grades is None:
+            runs, first, length, positives = self._near(k)
+            inside = total[np.minimum(first + length, k)] - total[first]
+            gained = self.per_query(inside * (positives / length), self.counts.query[runs])
+            return np.minimum(gained / total[np.minimum(self.relevant, k)], 1.0)
         gains = grades if gain is None else gain(grades)
         gained = self._discounted(gains, total, k) / self._best_possible(gains, total, k)
         return np.minimum(gained, 1.0)  # a perfect order, summed run by run, may round to slightly above 1
