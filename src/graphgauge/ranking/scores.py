@@ -199,9 +199,10 @@ class ScoreQueries(Queries):
         forget(part.neg)
         forget(part.pos)
         unscored = pos != pos
-        if self.nan == "raise" and (unscored.any() or missing.any()):
+        without_nan = not (unscored.any() or missing.any())
+        if self.nan == "raise" and not without_nan:
             self._refuse_nan()
-        if not (missing.any() or unscored.any() or lowest.any()):
+        if without_nan and not lowest.any():
             width = np.int64(self.neg.shape[1] + 1) if self.neg.ndim == 2 and self.mask is None else negatives + 1
             return Counts.from_ranks(greater, equal, width, negatives=self.negatives), None
         excluded = 0
