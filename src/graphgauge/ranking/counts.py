@@ -48,20 +48,15 @@ class Labels:
         groups: Mapping[str, Any] | None = None,
         cluster: Any = None,
         weights: Any = None,
-        one_each: Callable[[str, Any], Any] | None = None,
     ) -> Labels:
-        """What a user passes, converted and checked for `n` queries.
-
-        `one_each(name, values)` brings values that may be given in another form to one per query.
-        """
+        """What a user passes, converted and checked for `n` queries."""
         values = {f"group.{name}": labels for name, labels in _named(groups).items()}
         values |= {"ids": ids, "cluster": cluster, "weights": weights}
         columns = {}
         for name, value in values.items():
             if value is not None:
                 where = _where(name)
-                own = value if one_each is None else one_each(where, value)
-                columns[name] = _KINDS.get(name, as_labels)(own, where)
+                columns[name] = _KINDS.get(name, as_labels)(value, where)
                 require_shape(columns[name], (n,), where, "Give one per query.")
         labels = cls.of(columns)
         labels.require_unique()
