@@ -12,7 +12,7 @@ breakdown and every interval follows from these integers, so that data may be sp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -359,6 +359,18 @@ class Counts:
             left=np.concatenate(left) if left and not folded else None,
             met=sum((part.met for part in parts), Met()),
         )
+
+    def split(self, sizes: Sequence[tuple[int, int]]) -> Iterator[Counts]:
+        """The parts that were joined: each has so many queries here, and so many that were left out.
+
+        What was met is not known part by part, and stays with the first.
+        """
+        begin = before = 0
+        for number, (here, out) in enumerate(sizes):
+            left = None if self.left is None or not out else self.left[before : before + out] - begin - before
+            met = Met() if number else self.met
+            yield replace(self.take(slice(begin, begin + here)), left=left, met=met)
+            begin, before = begin + here, before + out
 
     def fold(self) -> Counts:
         """Queries of one positive that count the same, in the same groups and cluster, as one; ids are dropped.
