@@ -210,12 +210,11 @@ class Ranks(Sample):
             shared=counts.pooled,
         )
 
-    def alike(self, greater: Any, equal: Any, candidates: Any) -> Ranks:
+    def alike(self, greater: Ints, equal: Ints, candidates: Ints) -> Ranks:
         """Other positives, one of each, under the same rule: to ask what a rank is worth."""
-        above, beside, among = np.broadcast_arrays(greater, equal, candidates)
-        one = np.ones(above.shape, np.int64)
+        one = np.ones(len(greater), np.int64)
         about: dict[str, Any] = {"ties": self.ties, "over": self.over, "unit": self.unit}
-        return Ranks(count=one.astype(float), items=one, greater=above, equal=beside, candidates=among, **about)
+        return Ranks(count=one.astype(float), items=one, greater=greater, equal=equal, candidates=candidates, **about)
 
     @cached_property
     def constant(self) -> Ranks:
@@ -226,8 +225,7 @@ class Ranks(Sample):
 
     def blindly(self, worth: Callable[[Ranks], Floats]) -> Floats:
         """What each positive would be worth if all candidates of its query had the same score."""
-        sizes, place = self.lengths
-        return worth(self.alike(0, sizes - 1, sizes))[place]
+        return worth(self.constant)[self.lengths[1]]
 
     @cached_property
     def lengths(self) -> tuple[Ints, Ints]:
