@@ -222,15 +222,15 @@ def test_factories_that_number_entities_otherwise_are_refused() -> None:
     test.entity_to_id = {"e1": 1, "e0": 0}  # a part of the names with the same numbers
     assert evaluate(asked(known=[train], names=train))["mrr"].n == 2
     for numbers, what in (
-        ({"e1": 0, "e2": 1}, "test: numbers the entity 'e1' as 0, which is 1 in"),
-        ({"e0": 0, "new": 1}, "test: numbers the entity 'new' as 1, which .* has for 'e1'"),
+        ({"e1": 0, "e2": 1}, "test: numbers the entity 'e1' as 0, and .* 'e1' as 1"),
+        ({"e0": 0, "new": 1}, "test: numbers the entity 'new' as 1, and .* 'e1' as 1"),
     ):
         test.entity_to_id = numbers
         for options in ({"known": train}, {"known": [train]}, {"names": train}):
             with pytest.raises(InputError, match=what):
                 asked(**options)
     test.entity_to_id, test.relation_to_id = train.entity_to_id, {"knows": 0}
-    with pytest.raises(InputError, match="numbers the relation 'knows' as 0, which is 1 in known"):
+    with pytest.raises(InputError, match="numbers the relation 'knows' as 0, and known 'knows' as 1"):
         asked(known=train)
 
 

@@ -35,6 +35,19 @@ def test_parts_joined_are_the_whole() -> None:
     assert columns(Counts.from_arrays(whole.to_arrays())) == columns(whole)
 
 
+def test_joined_parts_are_split_again() -> None:
+    """Each with the numbers of its own queries that were left out."""
+    parts = [
+        replace(LISTS.take([0, 1]), left=np.array([1])),
+        replace(LISTS.take([2]), left=np.array([0, 2]), met=Met()),
+        replace(LISTS.take([]), met=Met()),
+    ]
+    whole = Counts.join(parts)
+    assert whole.left is not None
+    assert whole.left.tolist() == [1, 3, 5]
+    assert [columns(part) for part in whole.split([(2, 1), (1, 2), (0, 0)])] == [columns(part) for part in parts]
+
+
 def test_queries_are_taken_in_any_order_and_more_than_once() -> None:
     found = LISTS.take([1, 0, 1]).check()
     assert found.query.tolist() == [0, 1, 1, 2]

@@ -14,7 +14,7 @@ from graphgauge.core.arrays import as_labels, as_numeric, refuse_nan, require_sh
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import Estimate, Exempt, Metric, MetricFunction, NoChance, NoInterval
 from graphgauge.core.options import whole_number
-from graphgauge.core.registry import metric
+from graphgauge.core.registry import metric, metrics
 from graphgauge.core.result import Reference
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.ranking import errors
@@ -94,7 +94,7 @@ class Catalog:
     @property
     def metrics(self) -> list[str]:
         """The metrics that are computed without being named."""
-        return [each.name for each in _ALL if each.needs[0] in self.samples]
+        return [each.name for each in metrics("ranking") if each.needs[0] in self.samples]
 
     @cached_property
     def directions(self) -> Floats:
@@ -366,14 +366,3 @@ def embedding_diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
         return np.asarray((first * second).sum(axis=1))
 
     return sample.diversity(k, similarity, largest=2.0)
-
-
-_ALL = (
-    coverage_at_k,
-    gini_at_k,
-    personalization_at_k,
-    popularity_at_k,
-    novelty_at_k,
-    diversity_at_k,
-    embedding_diversity_at_k,
-)

@@ -69,18 +69,21 @@ def tally(columns: Sequence[AnyArray], counts: Ints | None = None) -> tuple[list
     ([array([1, 2]), array([5, 0])], array([1, 2]))
     """
     n = columns[0].size
-    lows = [int(column.min()) if n else 0 for column in columns]
-    spans = [int(column.max()) - low + 1 if n else 1 for column, low in zip(columns, lows, strict=True)]
+    seen = [column if any(column.strides) else column[:1] for column in columns]  # one number for all is read once
+    lows = [int(column.min()) if n else 0 for column in seen]
+    spans = [int(column.max()) - low + 1 if n else 1 for column, low in zip(seen, lows, strict=True)]
     size = prod(spans)
     if size > _TABLE * n:
         first, number = distinct(columns)
         return [column[first] for column in columns], np.bincount(number, counts, len(first)).astype(np.int64)
-    table = np.zeros(size, np.int64)
+    table, code_type = np.zeros(size, np.int64), np.int32 if size < 1 << 31 else np.int64
     for start in range(0, n, max(_CACHED, size)):
         part = slice(start, start + max(_CACHED, size))
-        code: Any = np.zeros(len(columns[0][part]), np.int64)
+        code: Any = np.zeros(len(columns[0][part]), code_type)
         for column, low, span in zip(columns, lows, spans, strict=True):
-            code = code if span == 1 else code * span + (column[part] - low)
+            if span > 1:
+                code *= code_type(span)
+                code += (column[part] - low).astype(code_type, copy=False)
         table += np.bincount(code, None if counts is None else counts[part], size).astype(np.int64)
     code, rows = np.flatnonzero(table), []
     for low, span in zip(lows[::-1], spans[::-1], strict=True):

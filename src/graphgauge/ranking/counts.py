@@ -12,7 +12,7 @@ breakdown and every interval follows from these integers, so that data may be sp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -48,20 +48,15 @@ class Labels:
         groups: Mapping[str, Any] | None = None,
         cluster: Any = None,
         weights: Any = None,
-        one_each: Callable[[str, Any], Any] | None = None,
     ) -> Labels:
-        """What a user passes, converted and checked for `n` queries.
-
-        `one_each(name, values)` brings values that may be given in another form to one per query.
-        """
+        """What a user passes, converted and checked for `n` queries."""
         values = {f"group.{name}": labels for name, labels in _named(groups).items()}
         values |= {"ids": ids, "cluster": cluster, "weights": weights}
         columns = {}
         for name, value in values.items():
             if value is not None:
                 where = _where(name)
-                own = value if one_each is None else one_each(where, value)
-                columns[name] = _KINDS.get(name, as_labels)(own, where)
+                columns[name] = _KINDS.get(name, as_labels)(value, where)
                 require_shape(columns[name], (n,), where, "Give one per query.")
         labels = cls.of(columns)
         labels.require_unique()
@@ -364,6 +359,18 @@ class Counts:
             left=np.concatenate(left) if left and not folded else None,
             met=sum((part.met for part in parts), Met()),
         )
+
+    def split(self, sizes: Sequence[tuple[int, int]]) -> Iterator[Counts]:
+        """The parts that were joined: each has so many queries here, and so many that were left out.
+
+        What was met is not known part by part, and stays with the first.
+        """
+        begin = before = 0
+        for number, (here, out) in enumerate(sizes):
+            left = None if self.left is None or not out else self.left[before : before + out] - begin - before
+            met = Met() if number else self.met
+            yield replace(self.take(slice(begin, begin + here)), left=left, met=met)
+            begin, before = begin + here, before + out
 
     def fold(self) -> Counts:
         """Queries of one positive that count the same, in the same groups and cluster, as one; ids are dropped.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -184,26 +184,20 @@ NEGATIVES = Door(
 DOORS: tuple[Door, ...] = (SCORES, LISTS, TOPK, RECOMMEND, ENTITIES, TRIPLES, UNTIL, NEGATIVES)
 
 
-def _evaluation(source: str) -> Callable[..., Evaluation]:
-    """A function that evaluates the queries of this constructor, which takes what `evaluate` does not."""
-    options = ("k", "ties", "metrics", "confidence", "protocol")
-
-    def call(**fields: Any) -> Evaluation:
-        chosen = {name: fields.pop(name) for name in options if name in fields}
-        return evaluate(getattr(Queries, source)(**fields), **chosen)
-
-    return call
+def _evaluated(source: str, **fields: Any) -> Evaluation:
+    """The queries of this constructor, evaluated; it takes what `evaluate` does not."""
+    chosen = {name: fields.pop(name) for name in ("k", "ties", "metrics", "confidence", "protocol") if name in fields}
+    return evaluate(getattr(Queries, source)(**fields), **chosen)
 
 
-evaluate_lists = _evaluation("from_lists")
-evaluate_topk = _evaluation("from_topk")
-evaluate_entities = _evaluation("from_embeddings")
-_evaluate_triples = _evaluation("from_triples")
+evaluate_lists = partial(_evaluated, "from_lists")
+evaluate_topk = partial(_evaluated, "from_topk")
+evaluate_entities = partial(_evaluated, "from_embeddings")
 
 
 def evaluate_triples(entities: Any, relations: Any, *, score: str = "distmult", **fields: Any) -> Evaluation:
     """The door `triples`."""
-    return _evaluate_triples(model=(entities, relations), score=score, **fields)
+    return _evaluated("from_triples", model=(entities, relations), score=score, **fields)
 
 
 def evaluate_until(

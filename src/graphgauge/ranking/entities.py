@@ -18,16 +18,16 @@ from graphgauge.ranking.beyond import Catalog, Recommended
 from graphgauge.ranking.counts import Counts, Labels, Met
 from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.queries import Queries, Rows
-from graphgauge.ranking.scorers import SCORES, Embeddings, FunctionOf, Matrix, Scorer, Task, Tasks
+from graphgauge.ranking.scorers import SCORES, Embeddings, FunctionOf, Matrix, Scorer, Task
 from graphgauge.ranking.scores import MINUS_INF
 from graphgauge.ranking.sets import (
     Edges,
     Numbering,
     Sets,
-    TripleNames,
     dense,
     is_one_each,
     require_one_numbering,
+    triple_names,
     triples_of,
 )
 
@@ -120,7 +120,7 @@ def _numbering(scorer: Scorer, labels: Labels, names: Any, *called: str) -> Numb
 
 def _scorer(queries: Any, entities: Any, scores: Any, score: str | Callable[[Any, Any], Any]) -> Scorer:
     """What scores the queries against all entities."""
-    if isinstance(score, str):
+    if not callable(score):
         one_of("score", score, SCORES)
     if scores is not None:
         if queries is not None or entities is not None or score != "dot":
@@ -135,7 +135,12 @@ class EntityQueries(Queries):
     """Queries ranked by a scorer among all entities, or among the allowed ones of each, without those left out."""
 
     def __init__(
-        self, scorer: Scorer, tasks: Tasks, labels: Labels, minus_inf: str | None, catalog: Catalog | None = None
+        self,
+        scorer: Scorer,
+        tasks: Task | Answers,
+        labels: Labels,
+        minus_inf: str | None,
+        catalog: Catalog | None = None,
     ) -> None:
         if minus_inf is not None:
             one_of("minus_inf", minus_inf, MINUS_INF)
@@ -314,7 +319,7 @@ def from_triples(
         one_of("sides", side, SIDES)
     if not chosen or len({*chosen}) < len(chosen):
         raise OptionError("each side once, at least one", fix='For example sides=("head", "tail").')
-    by_name = TripleNames.of(names)
+    by_name = triple_names(names)
     require_one_numbering(by_name, known=known, test=test)
     triples = triples_of(test, "test", by_name)
     # Without known triples nothing is left out; with them the test triples are known, too.

@@ -6,6 +6,7 @@ inputs ── Queries.from_… ──▶ Queries ── count ──▶ Counts �
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -198,32 +199,37 @@ def _asked(metrics: Any) -> tuple[Any, bool, list[str]]:
 
 
 def _known(chosen: list[Chosen], asked: frozenset[str], counts: Counts) -> tuple[list[Chosen], dict[str, str]]:
-    """The metrics that follow from the places that are known, and why the others are left out."""
-    depth = counts.depth if len(counts) else None
+    """The metrics that follow from what is known, and why the others are left out: an error if one is asked for."""
     kept: list[Chosen] = []
     skipped = {}
+    within = {metric.key for metric, params in chosen if params.get("k", math.inf) <= (counts.depth or 0)}
     for metric, params in chosen:
+        error = _unknowable(metric, params, counts)
+        if error is None:
+            kept.append((metric, params))
+            continue
         key = metric.key_of(**params)
-        whole_number("k", params.get("k", 1), 1)
-        if "pooled" in metric.needs and counts.labels.weights is not None:
-            skipped[key] = "pooled metrics do not take weights"
-            if key in asked:
-                raise OptionError(skipped[key], fix="Name other metrics, or give no weights.")
-        elif depth is None:
-            kept.append((metric, params))
-        elif metric.needs == ("ranks",) or ("lists" in metric.needs and "k" not in params):
-            skipped[key] = "it depends on items beyond the lists, which are not known"
-            if key in asked:
-                fix = "Known are recall@k, precision@k, map@k, ndcg@k, hit_ratio@k, f1@k and mrr_first@k."
-                raise OptionError(f"{key} depends on items beyond the lists, which are not known", fix=fix)
-        elif params.get("k", 1) > depth:
-            skipped[key] = f"only the first {depth} items are known"
-            if key in asked and not any(each.key == metric.key and p["k"] <= depth for each, p in chosen):
-                what = f"k = {params['k']} is beyond the lists, of which the first {depth} items are known"
-                raise OptionError(what, fix="Ask for longer lists, or a smaller k.").about("k")
-        else:
-            kept.append((metric, params))
+        if key in asked and not (error.field == "k" and metric.key in within):
+            raise error
+        skipped[key] = error.what.replace(key, "it", 1)
     return kept, skipped
+
+
+def _unknowable(metric: Metric, params: Mapping[str, Any], counts: Counts) -> OptionError | None:
+    """Why a metric does not follow from weighted queries, or from the places that are known of lists."""
+    k = whole_number("k", params.get("k", 1), 1)
+    if "pooled" in metric.needs and counts.labels.weights is not None:
+        return OptionError("pooled metrics do not take weights", fix="Name other metrics, or give no weights.")
+    if counts.depth is None or not len(counts):
+        return None
+    if metric.needs == ("ranks",) or ("lists" in metric.needs and "k" not in params):
+        what = f"{metric.key_of(**params)} depends on items beyond the lists, which are not known"
+        fix = "Known are recall@k, precision@k, map@k, ndcg@k, hit_ratio@k, f1@k and mrr_first@k."
+        return OptionError(what, fix=fix)
+    if k > counts.depth:
+        what = f"k = {k} is beyond the lists, of which the first {counts.depth} items are known"
+        return OptionError(what, fix="Ask for longer lists, or a smaller k.").about("k")
+    return None
 
 
 def _conventions(counts: Counts, ties: str) -> dict[str, str]:

@@ -76,8 +76,10 @@ def from_lists(
     names = as_labels(queries, "queries")
     require_shape(names, (len(values),), "queries", "One query per score.")
     places = Places.of(names)
-    about = {"groups": groups, "cluster": cluster, "weights": weights}
-    known = Labels.given(len(places.names), **about, one_each=places.one_each)
+    if isinstance(groups, Mapping):
+        groups = {name: places.one_each(f"groups[{name!r}]", each) for name, each in groups.items()}
+    about = {"cluster": places.one_each("cluster", cluster), "weights": places.one_each("weights", weights)}
+    known = Labels.given(len(places.names), groups=groups, **about)
     return ListQueries(values, grades, places, replace(known, ids=places.names), minus_inf, nan_policy(nan))
 
 
@@ -127,6 +129,8 @@ class Places:
 
     def one_each(self, name: str, values: Any) -> Any:
         """One value per query, from values per score, per query in order of first appearance, or by query."""
+        if values is None:
+            return None
         if isinstance(values, Mapping):
             missing = [query for query in self.names.tolist() if query not in values]
             if missing:
@@ -304,8 +308,9 @@ def from_topk(
     every = None if names is None else as_labels(names, "names")
     values, offsets = _lists(indices, every)
     labels = Labels.given(len(offsets) - 1, **about)
-    count = len(every) if n_items is None and every is not None else n_items
-    count = shop.size if count is None and shop is not None else count
+    count = n_items
+    if count is None:
+        count = len(every) if every is not None else None if shop is None else shop.size
     count = None if count is None else whole_number("n_items", count, 1)
     of = Numbering(len(offsets) - 1, count, labels.ids, every, entity="item")
     right, left_out = Sets.read(targets, of, "targets"), Sets.read(known, of, "known")

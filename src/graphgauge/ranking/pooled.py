@@ -7,7 +7,7 @@ positives and negatives are then two samples, each with an error of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -121,13 +121,6 @@ class Pooled:
         n = np.array([len(self.pos)])
         return Estimate(np.array([np.nan if empty else value]), n, reason=reason, facts=facts | {"unit": self.unit})
 
-    def blocks(self) -> Iterator[tuple[AnyArray, Ints]]:
-        """The negatives block by block, with the query of each."""
-        assert self.offsets is not None
-        for part in _parts(len(self.neg), _BLOCK):
-            block = self.neg[part]
-            yield block, np.searchsorted(self.offsets, part.start + np.arange(len(block)), side="right") - 1
-
 
 def _parts(size: int, step: int = _PART) -> list[slice]:
     return [slice(start, start + step) for start in range(0, size, step)]
@@ -195,8 +188,10 @@ def _precision_error(sample: Pooled) -> tuple[Floats, Floats]:
         return two_samples(_of_positives(sample, centred), of_pool)
     added = added[sample.level_of(pos)]
     influence = added.copy()
-    for block, query in sample.blocks():
-        influence -= np.bincount(query, lost[sample.level_of(block)], len(pos))
+    for part in _parts(len(neg), _BLOCK):
+        place = np.arange(part.start, min(part.stop, len(neg)))
+        query = np.searchsorted(sample.offsets, place, side="right") - 1
+        influence -= np.bincount(query, lost[sample.level_of(neg[part])], len(pos))
     # Queries are centred on the value that their number of negatives would give.
     lost_in_all = added.sum() - influence.sum()
     influence += np.diff(sample.offsets) * (lost_in_all / len(neg)) - added.mean()

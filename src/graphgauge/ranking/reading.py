@@ -57,8 +57,7 @@ class Followed:
         self.key, self.metric, self.paired, self.alpha = key, metric, paired, alpha
         self.walk = Walk(weights, paired)
         self.bound = Bound(self.walk, alpha)
-        self.bets: dict[str, Bets] = {}
-        self._late: set[str] = set()
+        self.bets: dict[Gate, Bets] = {}
         self.aim, self.width = AIM, math.nan
 
     def ask(self, asked: Asked) -> None:
@@ -68,13 +67,11 @@ class Followed:
         """
         self.width = asked.within.get(self.key, math.nan)
         self.aim = asked.within.get(self.key, AIM)
-        gates = {text: Gate.parse(text) for text in asked.gates}
-        own = {text: gate for text, gate in gates.items() if gate.key == self.key}
-        self.bets = {text: bets for text, bets in self.bets.items() if text in own}
-        for text in [text for text in own if text not in self.bets]:
-            share = (2 if asked.units else 1) * (2 if own[text].sign == "!=" else 1)
-            self.bets[text] = Bets(self.walk, float(own[text].limit), self.alpha / share)
-            (self._late.add if asked.units else self._late.discard)(text)
+        late = asked.units > 0
+        before, self.bets = self.bets, {}
+        for gate in [gate for gate in map(Gate.parse, asked.gates) if gate.key == self.key]:
+            share = (2 if late else 1) * (2 if gate.sign == "!=" else 1)
+            self.bets[gate] = before.get(gate) or Bets(self.walk, float(gate.limit), self.alpha / share, late)
 
     def follow(self, x: Floats, weights: Floats, fit: tuple[Floats, Floats] | None) -> None:
         steps = self.walk.step(x, weights, fit)
@@ -82,18 +79,22 @@ class Followed:
         for bets in self.bets.values():
             bets.follow(steps)
 
-    def side(self, text: str) -> str | None:
+    def side(self, gate: Gate) -> str | None:
         """On which side of a gate's limit the mean is, if that is known."""
-        bets = self.bets[text]
+        bets = self.bets[gate]
         low, high = self.bound.interval
-        if bets.side is None and text in self._late and not low <= bets.limit <= high:
+        if bets.side is None and bets.late and not low <= bets.limit <= high:
             return "above" if low > bets.limit else "below"
         return bets.side
 
     @property
-    def settled(self) -> bool:
-        wide = not math.isnan(self.width) and self.bound.half_width > self.width
-        return not wide and all(self.side(text) is not None for text in self.bets)
+    def too_wide(self) -> bool:
+        """Whether the interval is wider than was asked for."""
+        return self.bound.half_width > self.width  # not a number if no width was asked for
+
+    @property
+    def undecided(self) -> list[Gate]:
+        return [gate for gate in self.bets if self.side(gate) is None]
 
 
 class Reading:
@@ -136,7 +137,7 @@ class Reading:
 
     @property
     def settled(self) -> bool:
-        return all(each.settled for each in self.followed)
+        return not any(each.too_wide or each.undecided for each in self.followed)
 
     def counts(self, side: int) -> Counts:
         """The counts of what was read, in the order read, of one model."""
@@ -167,7 +168,7 @@ class Reading:
     def _state(self) -> str:
         wide = [each for each in self.followed if not math.isnan(each.width)]
         parts = [f"{each.key} ± {each.bound.half_width:.2g}" for each in wide]
-        undecided = sum(each.side(text) is None for each in self.followed for text in each.bets)
+        undecided = sum(len(each.undecided) for each in self.followed)
         return ", ".join([*parts, *([f"{undecided} undecided"] if undecided else [])])
 
     def _add(self, stop: int, counted: Sequence[Counts]) -> None:

@@ -210,12 +210,11 @@ class Ranks(Sample):
             shared=counts.pooled,
         )
 
-    def alike(self, greater: Any, equal: Any, candidates: Any) -> Ranks:
+    def alike(self, greater: Ints, equal: Ints, candidates: Ints) -> Ranks:
         """Other positives, one of each, under the same rule: to ask what a rank is worth."""
-        above, beside, among = np.broadcast_arrays(greater, equal, candidates)
-        one = np.ones(above.shape, np.int64)
+        one = np.ones(len(greater), np.int64)
         about: dict[str, Any] = {"ties": self.ties, "over": self.over, "unit": self.unit}
-        return Ranks(count=one.astype(float), items=one, greater=above, equal=beside, candidates=among, **about)
+        return Ranks(count=one.astype(float), items=one, greater=greater, equal=equal, candidates=candidates, **about)
 
     @cached_property
     def constant(self) -> Ranks:
@@ -226,8 +225,7 @@ class Ranks(Sample):
 
     def blindly(self, worth: Callable[[Ranks], Floats]) -> Floats:
         """What each positive would be worth if all candidates of its query had the same score."""
-        sizes, place = self.lengths
-        return worth(self.alike(0, sizes - 1, sizes))[place]
+        return worth(self.constant)[self.lengths[1]]
 
     @cached_property
     def lengths(self) -> tuple[Ints, Ints]:
@@ -443,7 +441,12 @@ class Lists(Sample):
     def ndcg(self, k: int, gain: Callable[[Floats], Floats] | None = None) -> Floats:
         """The discounted gain of each query's first k places, over that of all positives in front, best first."""
         k = min(k, int(self.counts.candidates.max(initial=1)))
-        total, grades = rules.cumulative_discount(k), self.counts.all_grades
+        total, grades = rules.cumulative_discount(k), self.counts.grades
+        if grades is None:
+            runs, first, length, positives = self._near(k)
+            inside = total[np.minimum(first + length, k)] - total[first]
+            gained = self.per_query(inside * (positives / length), self.counts.query[runs])
+            return np.minimum(gained / total[np.minimum(self.relevant, k)], 1.0)
         gains = grades if gain is None else gain(grades)
         gained = self._discounted(gains, total, k) / self._best_possible(gains, total, k)
         return np.minimum(gained, 1.0)  # a perfect order, summed run by run, may round to slightly above 1

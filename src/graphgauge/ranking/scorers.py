@@ -11,19 +11,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from graphgauge import _core
 from graphgauge.core.arrays import as_numeric, is_cuda, is_tensor, on_device, refuse_nan, require_shape
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.ranking.counting import row_counts, runs_of
 from graphgauge.ranking.counts import Counts, Met
 from graphgauge.ranking.lists import count_lists
-from graphgauge.ranking.scores import forget
+from graphgauge.ranking.scores import asked, forget
 from graphgauge.ranking.sets import Sets
 
 # Of rows of queries and of all entities, arrays or tensors.
@@ -64,31 +64,33 @@ class Task:
         return mask
 
 
-class Tasks(Protocol):
-    """Where the tasks of queries come from, made when they are asked for."""
-
-    @property
-    def targets(self) -> Sets: ...
-    def take(self, rows: Any) -> Task: ...
-
-
-class Scorer(ABC):
-    """Scores of queries against all entities."""
+class Blocks(ABC):
+    """Scores of queries against all entities, which come a block of queries at a time."""
 
     queries: int
     entities: int
+    # The argument that they came in.
+    where: str
 
     @abstractmethod
+    def block(self, rows: Ints) -> Any:
+        """The scores (b, m) of some queries."""
+
     def counts(self, rows: Ints, task: Task, minus_inf: str | None) -> Counts:
         """Where the targets of some queries stand."""
+        return counted(self.block(rows), task, rows, minus_inf, self.where)
 
-    @abstractmethod
     def top(self, rows: Ints, task: Task, k: int) -> Top:
         """Row, entity and score of the first k candidates of some queries, and of all that tie with the last."""
+        scores = as_numeric(self.block(rows), self.where)
+        row, column = entries(scores, task.candidates(), k)
+        return row, column, scores[row, column].astype(np.float64)
 
 
-class Matrix(Scorer):
+class Matrix(Blocks):
     """A matrix of scores (q, m), in memory, mapped from a file, or on a device."""
+
+    where = "scores"
 
     def __init__(self, scores: Any) -> None:
         if hasattr(scores, "tocsr"):
@@ -98,40 +100,26 @@ class Matrix(Scorer):
         require_shape(self._scores, (None, None), "scores", "A matrix (queries, entities), or embeddings of both.")
         self.queries, self.entities = self._scores.shape
 
-    def counts(self, rows: Ints, task: Task, minus_inf: str | None) -> Counts:
-        found = counted(self._scores[in_a_row(rows)], task, rows, minus_inf, "scores")
-        forget(self._scores)
-        return found
-
-    def top(self, rows: Ints, task: Task, k: int) -> Top:
-        return _top(as_numeric(self._scores[in_a_row(rows)], "scores"), task, k)
+    def block(self, rows: Ints) -> Any:
+        forget(self._scores)  # what was read before
+        return self._scores[in_a_row(rows)]
 
 
-class FunctionOf(Scorer):
+class FunctionOf(Blocks):
     """A function that scores a block of queries against the entities: (b, …), (m, …) → (b, m)."""
 
+    where = "score"
+
     def __init__(self, queries: Any, entities: Any, function: Function) -> None:
-        if not callable(function):
-            raise OptionError(f"score must be a name or a function, not {function!r:.60}")
         self._queries, self._entities = _rows(queries, "queries"), _rows(entities, "entities")
         self._function, self.queries, self.entities = function, len(self._queries), len(self._entities)
 
-    def counts(self, rows: Ints, task: Task, minus_inf: str | None) -> Counts:
-        return counted(self._block(rows), task, rows, minus_inf, "score")
-
-    def top(self, rows: Ints, task: Task, k: int) -> Top:
-        return _top(as_numeric(self._block(rows), "score"), task, k)
-
-    def _block(self, rows: Ints) -> Any:
+    def block(self, rows: Ints) -> Any:
         has_tensors = is_tensor(self._queries) or is_tensor(self._entities)
         torch = sys.modules.get("torch") if has_tensors else None
-        try:
-            with nullcontext() if torch is None else torch.no_grad():
-                block = self._function(self._queries[in_a_row(rows)], self._entities)
-        except (Exception, SystemExit) as error:
-            what = " ".join(f"{type(error).__name__}: {error}".split())
+        with nullcontext() if torch is None else torch.no_grad():
             fix = "It takes a block of queries and all entities."
-            raise InputError(f"the function failed ({what:.200})", where="score", fix=fix) from error
+            block = asked("score", "", fix, self._function, self._queries[in_a_row(rows)], self._entities)
         scores = block if is_cuda(block) else as_numeric(block, "score")
         require_shape(scores, (len(rows), self.entities), "score", "It returns one row per query.")
         return scores
@@ -216,11 +204,6 @@ def entries(scores: AnyArray, candidates: Mask, k: int, slack: Floats | float = 
     return row, column
 
 
-def _top(scores: AnyArray, task: Task, k: int) -> Top:
-    row, column = entries(scores, task.candidates(), k)
-    return row, column, scores[row, column].astype(np.float64)
-
-
 def _rows(rows: Any, name: str) -> Any:
     """Arrays and tensors as they are, lists as arrays."""
     array = rows if is_tensor(rows) or isinstance(rows, np.ndarray) else as_numeric(rows, name)
@@ -236,8 +219,8 @@ SCORES = ("dot", "l1", "l2")
 _PAIRS, _COMPARED = 1 << 14, 1 << 20
 
 
-class Embeddings(Scorer):
-    """Dot products, or distances with a minus: −Σ|q − e| (`l1`) and −Σ(q − e)² (`l2`)."""
+class Embeddings:
+    """Dot products, or distances with a minus: −Σ|q − e| (`l1`) and −Σ(q − e)² (`l2`); read as `Blocks` are."""
 
     def __init__(self, queries: Any, entities: Any, score: str) -> None:
         left, right = as_numeric(queries, "queries"), as_numeric(entities, "entities")
@@ -331,6 +314,9 @@ class Embeddings(Scorer):
             for column in terms.T:  # NumPy's own sum depends on the shape
                 total[part] += column
         return total
+
+
+Scorer = Blocks | Embeddings
 
 
 def _squares(rows: AnyArray) -> Floats:

@@ -199,9 +199,10 @@ class ScoreQueries(Queries):
         forget(part.neg)
         forget(part.pos)
         unscored = pos != pos
-        if self.nan == "raise" and (unscored.any() or missing.any()):
+        without_nan = not (unscored.any() or missing.any())
+        if self.nan == "raise" and not without_nan:
             self._refuse_nan()
-        if not (missing.any() or unscored.any() or lowest.any()):
+        if without_nan and not lowest.any():
             width = np.int64(self.neg.shape[1] + 1) if self.neg.ndim == 2 and self.mask is None else negatives + 1
             return Counts.from_ranks(greater, equal, width, negatives=self.negatives), None
         excluded = 0
@@ -415,11 +416,7 @@ class AskedQueries(Queries):
 
     def _scores(self, row: int) -> tuple[AnyArray, AnyArray]:
         """The score of a query's right answer (), and those of the wrong ones (k,)."""
-        try:
-            pair = self._ask(row)
-        except (Exception, SystemExit) as error:
-            what = " ".join(f"{type(error).__name__}: {error}".split())
-            raise InputError(f"the function failed for query {row} ({what:.200})", where="score_query") from error
+        pair = asked("score_query", f" for query {row}", "It takes the number of a query.", self._ask, row)
         fix = "It returns the score of the right answer, and a flat array of those of the wrong ones."
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise InputError(f"returned {type(pair).__name__} for query {row}", where="score_query", fix=fix)
@@ -431,3 +428,12 @@ class AskedQueries(Queries):
         if np.isnan(right) or np.isnan(others).any():
             raise InputError(f"returned NaN for query {row}", where="score_query", fix="Repair the model.")
         return right, others
+
+
+def asked(where: str, about: str, fix: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a user's function returns; an error in it is one of the argument `where`."""
+    try:
+        return function(*arguments)
+    except (Exception, SystemExit) as error:
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"the function failed{about} ({what:.200})", where=where, fix=fix) from error

@@ -141,11 +141,12 @@ class Bets:
     """Whether the mean of a walk is above or below `limit`: capital that grows if it is.
 
     Fair bets on the wrong side reach 1 / α with probability at most α, at any look. The capital of a side is half of a
-    bet λ = g·(m̂ − limit) / (σ̂² + (m̂ − limit)²) and half of bets for constant differences.
+    bet λ = g·(m̂ − limit) / (σ̂² + (m̂ − limit)²) and half of bets for constant differences. They are `late` if items
+    were read before.
     """
 
-    def __init__(self, walk: Walk, limit: float, alpha: float) -> None:
-        self.walk, self.limit, self.needed = walk, limit, -math.log(alpha)
+    def __init__(self, walk: Walk, limit: float, alpha: float, late: bool = False) -> None:
+        self.walk, self.limit, self.late, self.needed = walk, limit, late, -math.log(alpha)
         self.side: Side | None = None
         self._logs: dict[Side, Floats] = {side: np.zeros(1 + len(_GAPS)) for side in ("above", "below")}
 

@@ -407,35 +407,28 @@ def pair_codes(first: Ints, second: Ints | int, width: int) -> Ints:
 # ---- triples as other libraries have them
 
 
-@dataclass(frozen=True, eq=False)
-class TripleNames:
-    """The names of entities and of relations, in the order of their numbers."""
-
-    entities: AnyArray | None = None
-    relations: AnyArray | None = None
-
-    @classmethod
-    def of(cls, given: Any) -> TripleNames:
-        """A pair of lists or of dictionaries from name to number, or an object that has both, as a TriplesFactory."""
-        if given is None:
-            return cls()
-        if hasattr(given, "entity_to_id") and hasattr(given, "relation_to_id"):
-            given = given.entity_to_id, given.relation_to_id
-        if not isinstance(given, tuple) or len(given) != 2:
-            fix = "Pass (entity names, relation names), or a TriplesFactory."
-            raise InputError(f"found {type(given).__name__}", where="names", fix=fix)
-        return cls(*(_in_order(part, f"names[{number}]") for number, part in enumerate(given)))
+# The names of entities and of relations, in the order of their numbers.
+TripleNames = tuple[AnyArray | None, AnyArray | None]
 
 
-def triples_of(given: Any, where: str, names: TripleNames | None = None) -> Edges:
+def triple_names(given: Any) -> TripleNames:
+    """From a pair of lists or of dictionaries from name to number, or an object that has both, as a TriplesFactory."""
+    if given is None:
+        return None, None
+    if hasattr(given, "entity_to_id") and hasattr(given, "relation_to_id"):
+        given = given.entity_to_id, given.relation_to_id
+    if not isinstance(given, tuple) or len(given) != 2:
+        fix = "Pass (entity names, relation names), or a TriplesFactory."
+        raise InputError(f"found {type(given).__name__}", where="names", fix=fix)
+    return _in_order(given[0], "names[0]"), _in_order(given[1], "names[1]")
+
+
+def triples_of(given: Any, where: str, names: TripleNames = (None, None)) -> Edges:
     """Triples from an array, a frame with three columns, a TriplesFactory of PyKEEN, or a list of any of these."""
-    known = names or TripleNames()
-    if isinstance(given, Edges):
-        return given
     if hasattr(given, "mapped_triples"):
         given = given.mapped_triples
     if isinstance(given, list | tuple) and given and any(_is_triples(part) for part in given):
-        return Edges.joined([triples_of(part, f"{where}[{number}]", known) for number, part in enumerate(given)])
+        return Edges.joined([triples_of(part, f"{where}[{number}]", names) for number, part in enumerate(given)])
     if is_frame(given):
         columns = frame_columns(given, where, 3)
     else:
@@ -444,31 +437,28 @@ def triples_of(given: Any, where: str, names: TripleNames | None = None) -> Edge
             raise InputError(f"found the shape {array.shape}", where=where, fix=_TRIPLES)
         columns = list(array.T)
     needed = "names=(entity names, relation names)"
-    kinds = (known.entities, known.relations, known.entities)
-    numbers = [numbers_of(column, kind, where, needed) for column, kind in zip(columns, kinds, strict=True)]
+    entities, relations = names
+    kinds = zip(columns, (entities, relations, entities), strict=True)
+    numbers = [numbers_of(column, kind, where, needed) for column, kind in kinds]
     return Edges.of(np.stack(numbers, axis=1), where)
 
 
 def require_one_numbering(names: TripleNames, **given: Any) -> None:
     """Refuse a factory that numbers entities or relations otherwise than another one, or than the names."""
     parts = [(where, part) for where, each in given.items() for part in (each if isinstance(each, list) else [each])]
-    for kind, own in (("entity", names.entities), ("relation", names.relations)):
-        named = {} if own is None else {str(name): number for number, name in enumerate(own.tolist())}
-        maps: list[tuple[str, Mapping[Any, Any]]] = [("names", named)]
+    for kind, own in zip(("entity", "relation"), names, strict=True):
+        maps = [] if own is None else [("names", {name: number for number, name in enumerate(own.tolist())})]
         maps += [(where, getattr(part, f"{kind}_to_id")) for where, part in parts if hasattr(part, f"{kind}_to_id")]
-        number_of: dict[str, tuple[int, str]] = {}
-        name_of: dict[int, tuple[str, str]] = {}
+        first: dict[str | int, tuple[str, int, str]] = {}
         for where, numbers in maps if len(maps) > 1 else ():
             for name, number in numbers.items():
-                number_too, first = number_of.setdefault(str(name), (int(number), where))
-                name_too, other = name_of.setdefault(int(number), (str(name), where))
-                if number_too != number or name_too != str(name):
-                    what = f"numbers the {kind} {name!r:.60} as {number}, which "
-                    what += (
-                        f"is {number_too} in {first}" if number_too != number else f"{other} has for {name_too!r:.60}"
-                    )
-                    fix = "Make all factories with entity_to_id= and relation_to_id= of the training factory."
-                    raise InputError(what, where=where, fix=fix)
+                pair = str(name), int(number), where
+                for other in (first.setdefault(pair[0], pair), first.setdefault(pair[1], pair)):
+                    if other[:2] != pair[:2]:
+                        what = f"numbers the {kind} {name!r:.60} as {number}, "
+                        what += f"and {other[2]} {other[0]!r:.60} as {other[1]}"
+                        fix = "Make all factories with entity_to_id= and relation_to_id= of the training factory."
+                        raise InputError(what, where=where, fix=fix)
 
 
 def _in_order(names: Any, where: str) -> AnyArray | None:

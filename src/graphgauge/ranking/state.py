@@ -7,8 +7,7 @@ bits however the queries were split and in whichever order parts were counted an
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.core.result import Result
 from graphgauge.core.types import Floats, Ints
-from graphgauge.ranking.counts import SINGLE, Counts, Labels, Met, arrays_of
+from graphgauge.ranking.counts import SINGLE, Counts, Labels, arrays_of
 from graphgauge.ranking.evaluate import evaluate, queries_of
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import CountedQueries, Queries
@@ -208,21 +207,16 @@ class RankingState:
         """Read what `save` wrote; a file that was changed is refused."""
         facts, arrays = read_archive(path, _KIND)
         state = cls(pooled=bool(facts["pooled"]))
-        start, before, whole = 0, 0, Counts.from_arrays(arrays) if "above" in arrays else None
-        left_out = np.empty(0, np.int64) if whole is None or whole.left is None else whole.left
-        for number, (name, size, rules, *left) in enumerate(facts["parts"]):
+        listed = facts["parts"]
+        counted: Iterable[Counts | None] = [None] * len(listed)
+        if "above" in arrays:
+            counted = Counts.from_arrays(arrays).split([(size, sum(left)) for _, size, _, *left in listed])
+        for number, ((name, _, rules, *_), counts) in enumerate(zip(listed, counted, strict=True)):
             own = arrays_of(arrays, number)
-            if whole is None:
+            if counts is None:
                 state._add(name, PoolQueries.from_arrays(own, *rules))
-                continue
-            # What was met is said once, of the whole.
-            counts = replace(whole.take(slice(start, start + size)), met=Met() if number else whole.met)
-            if left:
-                counts = replace(counts, left=left_out[: left[0]] - before)
-                left_out = left_out[left[0] :]
-            before += counts.given
-            state._add(name, CountedQueries(counts, Pooled.from_arrays(own) if own else None))
-            start += size
+            else:
+                state._add(name, CountedQueries(counts, Pooled.from_arrays(own) if own else None))
         return state
 
 

@@ -93,7 +93,13 @@ def first_reciprocal(start: Ints, length: Ints, positives: Ints, last: float) ->
     The first of p positives is at place j of b with probability C(b − j, p − 1) / C(b, p).
     """
     mean = np.where(start + 1 <= last, 1.0 / (start + 1), 0.0)
-    tied = np.flatnonzero((length > positives) & (start + 1 <= last))
+    # In front and not cut off, the sum is p / (b − p + 1) · (1/p + … + 1/b).
+    whole = (start == 0) & (length <= last)
+    front = np.flatnonzero((length > positives) & whole)
+    right = positives[front].astype(np.float64)
+    others = length[front] - right + 1
+    mean[front] = right / others * _harmonic_difference(right - 1, others)
+    tied = np.flatnonzero((length > positives) & (start + 1 <= last) & ~whole)
     if not tied.size:
         return mean
     first, place = distinct([start[tied], length[tied], positives[tied]])

@@ -126,7 +126,7 @@ def evaluate_until(
         reading.replay(Path(resume))
     reading.ask(widths, requirements)
     stopped = reading.run(most, None if save is None else Path(save), progress)
-    return _Finished(reading, labels, stopped, confidence).evaluation()
+    return _finished(reading, labels, stopped, confidence)
 
 
 # ---- what is asked for
@@ -213,121 +213,115 @@ def _proxy(given: Any, metric: str, ids: Any, rows: Ints, queries: int) -> Float
 # ---- the finished run
 
 
-class _Finished:
-    """A finished run as an evaluation."""
+def _finished(reading: Reading, labels: Labels, stopped: str, confidence: float) -> Evaluation:
+    """A finished run as an evaluation: the usual one of the queries that were read, with what is known of all."""
+    bases = [_of_queries_read(reading, side, labels, confidence) for side in range(len(reading.sides))]
+    results = [_result(reading, each, bases, stopped, confidence) for each in reading.followed]
+    outcomes = [
+        _outcome(reading, each, gate, result.value, stopped)
+        for each, result in zip(reading.followed, results, strict=True)
+        for gate in each.bets
+        if gate.sign != "!="
+    ]
+    base = bases[0]
+    ev = Evaluation(
+        "ranking",
+        results,
+        conventions=base.conventions,
+        options={**base.options, "until": _facts(reading, stopped, outcomes)},
+        per_item=base.per_item,
+        drawings=base.drawings,
+        findings=base.findings if reading.complete else (),
+        breakdowns=base.breakdowns if reading.complete else None,
+    )
+    ev.gates = tuple(outcomes)
+    return ev
 
-    def __init__(self, reading: Reading, labels: Labels, stopped: str, confidence: float) -> None:
-        self.reading, self.labels, self.stopped, self.confidence = reading, labels, stopped, confidence
 
-    def evaluation(self) -> Evaluation:
-        reading = self.reading
-        bases = [self._whole(side) for side in range(len(reading.sides))]
-        results = [self._result(each, bases) for each in reading.followed]
-        outcomes = self._outcomes({each.key: each for each in results})
-        base = bases[0]
-        ev = Evaluation(
-            "ranking",
-            results,
-            conventions=base.conventions,
-            options={**base.options, "until": self._facts(outcomes)},
-            per_item=base.per_item,
-            drawings=base.drawings,
-            findings=base.findings if reading.complete else (),
-            breakdowns=base.breakdowns if reading.complete else None,
-        )
-        ev.gates = tuple(outcomes)
-        return ev
+def _of_queries_read(reading: Reading, side: int, labels: Labels, confidence: float) -> Evaluation:
+    queries = reading.order[: reading.read]
+    order = np.argsort(queries)
+    own = labels.take(queries[order])
+    own = dataclasses.replace(own, ids=reading.rows[queries[order]]) if own.ids is None else own
+    counts = dataclasses.replace(reading.counts(side).take(order), labels=own)
+    names = list(reading.metrics)
+    return evaluate(CountedQueries(counts), metrics=names, ties=reading.ties, confidence=confidence)
 
-    def _whole(self, side: int) -> Evaluation:
-        """The usual evaluation of the queries that were read."""
-        reading = self.reading
-        queries = reading.order[: reading.read]
-        order = np.argsort(queries)
-        labels = self.labels.take(queries[order])
-        if labels.ids is None:
-            labels = Labels(reading.rows[queries[order]], labels.groups, labels.cluster, labels.weights)
-        counts = dataclasses.replace(reading.counts(side).take(order), labels=labels)
-        names = list(reading.metrics)
-        return evaluate(CountedQueries(counts), metrics=names, ties=reading.ties, confidence=self.confidence)
 
-    def _result(self, each: Followed, bases: Sequence[Evaluation]) -> Result:
-        base, complete = bases[0][each.metric], self.reading.complete
-        if complete and not each.paired:
-            return base
-        if complete:
-            value = base.value - bases[1][each.metric].value
-            interval = Interval(value, value, self.confidence, "everything was read", "this test set")
-        else:
-            value, interval = self._known(each)
-        facts = {"value": value, "interval": interval, "no_interval": None, "interpretation": self._progress(each)}
-        result = replace(base, key=each.key, references=(), **facts)
-        if each.paired:
-            params = {**base.params, "difference": "first − second"}
-            facts = {"n": self.reading.read, "unit": "query", "bounds": (-1.0, 1.0), "warnings": (), "reason": None}
-            return replace(result, params=params, conventions={"ties": self.reading.ties}, **facts)
-        return replace(result, references=tuple(replace(each, note="of the queries read") for each in base.references))
+def _result(reading: Reading, each: Followed, bases: Sequence[Evaluation], stopped: str, confidence: float) -> Result:
+    base, complete = bases[0][each.metric], reading.complete
+    if complete and not each.paired:
+        return base
+    if complete:
+        value = base.value - bases[1][each.metric].value
+        interval = Interval(value, value, confidence, "everything was read", "this test set")
+    else:
+        value, (low, high) = _known(each)
+        interval = Interval(low, high, confidence, "confidence sequence", "this test set, at every look")
+    facts = {"value": value, "interval": interval, "no_interval": None}
+    said = _progress(reading, each, stopped)
+    levels = () if each.paired else tuple(replace(level, note="of the queries read") for level in base.references)
+    result = replace(base, key=each.key, references=levels, interpretation=said, **facts)
+    if not each.paired:
+        return result
+    params = {**base.params, "difference": "first − second"}
+    facts = {"n": reading.read, "unit": "query", "bounds": (-1.0, 1.0), "warnings": (), "reason": None}
+    return replace(result, params=params, conventions={"ties": reading.ties}, **facts)
 
-    def _known(self, each: Followed) -> tuple[float, Interval]:
-        """The value, in the middle of an interval that is as narrow as was asked for, and the interval."""
-        low, high = each.bound.interval
-        for text in each.bets:
-            # A test that has not decided which is better is not contradicted by the interval.
-            if Gate.parse(text).sign == "!=" and each.side(text) is None:
-                low, high = min(low, 0.0), max(high, 0.0)
-        interval = Interval(low, high, self.confidence, "confidence sequence", "this test set, at every look")
-        narrow = not math.isnan(each.width) and each.bound.half_width <= each.width
-        value = (low + high) / 2 if narrow else min(max(each.bound.estimate, low), high)
-        return value, interval
 
-    def _progress(self, each: Followed) -> str:
-        reading = self.reading
-        total = len(reading.rows)
-        said = f"{reading.read:,} of {total:,} queries read ({reading.read / total:.1%}): {self.stopped}"
-        if each.paired:
-            side = self._better(each)
-            ends = {"above": "the first is better", "below": "the second is better"}
-            said = f"{ends.get(side or '', 'not decided which is better')}; {said}"
-        if not math.isnan(each.width) and each.bound.half_width > each.width:
-            said += f"; {each.key} is known to ± {shown(each.bound.half_width)}, not ± {each.width:g}"
-        return said
+def _known(each: Followed) -> tuple[float, tuple[float, float]]:
+    """The value, in the middle of an interval that is as narrow as was asked for, and the interval."""
+    low, high = each.bound.interval
+    if any(gate.sign == "!=" for gate in each.undecided):
+        # A test that has not decided which is better is not contradicted by the interval.
+        low, high = min(low, 0.0), max(high, 0.0)
+    narrow = each.bound.half_width <= each.width
+    return (low + high) / 2 if narrow else min(max(each.bound.estimate, low), high), (low, high)
 
-    def _better(self, each: Followed) -> str | None:
-        sides = [each.side(text) for text in each.bets if Gate.parse(text).limit == 0]
-        low, high = each.bound.interval
-        by_interval = [] if sides else ["above"] * (low > 0) + ["below"] * (high < 0)
-        return next((side for side in [*sides, *by_interval] if side is not None), None)
 
-    def _outcomes(self, results: Mapping[str, Result]) -> list[GateOutcome]:
-        """What became of each gate; with everything read, it holds for the value or it does not."""
-        outcomes = []
-        for each in self.reading.followed:
-            for gate in map(Gate.parse, each.bets):
-                if gate.sign != "!=":
-                    outcomes.append(self._outcome(each, gate, results[each.key].value))
-        return outcomes
+def _progress(reading: Reading, each: Followed, stopped: str) -> str:
+    total = len(reading.rows)
+    said = f"{reading.read:,} of {total:,} queries read ({reading.read / total:.1%}): {stopped}"
+    if each.paired:
+        ends = {"above": "the first is better", "below": "the second is better"}
+        said = f"{ends.get(_better(each) or '', 'not decided which is better')}; {said}"
+    if each.too_wide:
+        said += f"; {each.key} is known to ± {shown(each.bound.half_width)}, not ± {each.width:g}"
+    return said
 
-    def _outcome(self, each: Followed, gate: Gate, value: float) -> GateOutcome:
-        limit, side = float(gate.limit), each.side(gate.text)
-        if self.reading.complete or side is not None:
-            passed = gate.holds(value, limit) if self.reading.complete else (side == "above") == (">" in gate.sign)
-            verdict: Verdict = "passed" if passed else "failed"
-            return GateOutcome(gate=gate.text, verdict=verdict, value=value, limit=limit)
-        low, high = map(shown, each.bound.interval)
-        read = f"{self.reading.read:,} of {len(self.reading.rows):,} queries"
-        why = f"{each.key} is between {low} and {high} after {read}; {self.stopped}"
-        return GateOutcome(gate=gate.text, verdict="undecided", value=value, limit=limit, why=why)
 
-    def _facts(self, outcomes: Sequence[GateOutcome]) -> dict[str, Any]:
-        reading = self.reading
-        return {
-            "read": reading.read,
-            "of": len(reading.rows),
-            "scores": reading.scores,
-            "complete": reading.complete,
-            "stopped": self.stopped,
-            "seed": reading.seed,
-            "schedule": [dataclasses.asdict(asked) for asked in reading.schedule],
-            "gates": {each.gate: each.verdict for each in outcomes},
-            "decided": {each.key: side for each in reading.followed if each.paired and (side := self._better(each))},
-            "trail": [list(point) for point in reading.trail],
-        }
+def _better(each: Followed) -> str | None:
+    """On which side of 0 a difference is, by its gates at 0, or without one by the interval."""
+    at_zero = [each.side(gate) for gate in each.bets if gate.limit == 0]
+    if at_zero:
+        return next(filter(None, at_zero), None)
+    low, high = each.bound.interval
+    return "above" if low > 0 else "below" if high < 0 else None
+
+
+def _outcome(reading: Reading, each: Followed, gate: Gate, value: float, stopped: str) -> GateOutcome:
+    """What became of a gate; with everything read, it holds for the value or it does not."""
+    limit, side = float(gate.limit), each.side(gate)
+    if reading.complete or side is not None:
+        passed = gate.holds(value, limit) if reading.complete else (side == "above") == (">" in gate.sign)
+        verdict: Verdict = "passed" if passed else "failed"
+        return GateOutcome(gate=gate.text, verdict=verdict, value=value, limit=limit)
+    low, high = map(shown, each.bound.interval)
+    read = f"{reading.read:,} of {len(reading.rows):,} queries"
+    why = f"{each.key} is between {low} and {high} after {read}; {stopped}"
+    return GateOutcome(gate=gate.text, verdict="undecided", value=value, limit=limit, why=why)
+
+
+def _facts(reading: Reading, stopped: str, outcomes: Sequence[GateOutcome]) -> dict[str, Any]:
+    return {
+        "read": reading.read,
+        "of": len(reading.rows),
+        "scores": reading.scores,
+        "complete": reading.complete,
+        "stopped": stopped,
+        "seed": reading.seed,
+        "schedule": [dataclasses.asdict(asked) for asked in reading.schedule],
+        "gates": {each.gate: each.verdict for each in outcomes},
+        "decided": {each.key: side for each in reading.followed if each.paired and (side := _better(each))},
+        "trail": [list(point) for point in reading.trail],
+    }
