@@ -66,7 +66,7 @@ struct Forecasts {
 constexpr i64 LANES = 128;
 constexpr int TOGETHER = 4;
 // Rows of lanes that are added up before they are added to the sums of blocks and nodes.
-constexpr i64 ROWS = 16;
+constexpr i64 ROWS = 64;
 // Cells that one chunk reads, nodes that it reads at most, and chunks at most that have sums of the same node.
 constexpr i64 NODES = 1024;
 constexpr i64 SHARING = 16;
@@ -165,7 +165,6 @@ class Tile {
       return value;                                                                     \
     }                                                                                   \
   };
-GRAPHGAUGE_VALUE(Seen, seen)
 GRAPHGAUGE_VALUE(Nonzero, y != 0 ? 1.0 : 0.0)
 GRAPHGAUGE_VALUE(Ape, std::fabs(e) / (y != 0 ? std::fabs(y) : INFINITE))
 GRAPHGAUGE_VALUE(Sape, 2 * std::fabs(e) / (std::fabs(y) + std::fabs(f) > 0 ? std::fabs(y) + std::fabs(f) : 1.0))
@@ -210,35 +209,34 @@ GRAPHGAUGE_INLINE T shown(T value, u8 seen, T otherwise) {
   return std::bit_cast<T>((std::bit_cast<Bits>(value) & kept) | (std::bit_cast<Bits>(otherwise) & ~kept));
 }
 
-template <class T>
-GRAPHGAUGE_INLINE void read_numbers(const T* __restrict from, const u8* __restrict mask, i64 width, T otherwise,
-                                    double* __restrict to) {
-  // The processor does not foresee so many rows: what comes next in this one is fetched.
-  for (i64 i = 0; i < width; i += 64 / sizeof(T)) GRAPHGAUGE_AHEAD(from + width + i);
-  if (mask) {
-    for (i64 i = 0; i < width; i++) to[i] = static_cast<double>(shown(from[i], mask[i], otherwise));
-  } else {
-    for (i64 i = 0; i < width; i++) to[i] = static_cast<double>(from[i]);
-  }
+template <bool MASKED, class T>
+GRAPHGAUGE_INLINE double number(const T* from, [[maybe_unused]] const u8* mask, i64 i, T otherwise) {
+  if constexpr (MASKED) return static_cast<double>(shown(from[i], mask[i], otherwise));
+  return static_cast<double>(from[i]);
 }
 
-template <class T>
-GRAPHGAUGE_INLINE void read_row(const Quad<T>& cells, int row, Rows& rows) {
-  double *seen = rows.seen[row], *truth = rows.truth[row], *forecast = rows.forecast[row];
-  double *error = rows.error[row], *deviation = rows.deviation[row], *ratio = rows.ratio[row];
-  const u8* mask = cells.mask[row];
+// Read one row, and what else is asked for: forecasts or standard deviations.
+template <bool MASKED, class T>
+GRAPHGAUGE_INLINE void read_row(const Quad<T>& cells, int row, bool forecasts, Rows& rows) {
+  const T *__restrict y = cells.y[row], *__restrict mean = cells.mean[row], *__restrict std = cells.std[row];
+  const u8* __restrict mask = cells.mask[row];
+  double *__restrict truth = rows.truth[row], *__restrict error = rows.error[row];
+  double *__restrict seen = rows.seen[row], *__restrict ratio = rows.ratio[row];
+  double *__restrict forecast = rows.forecast[row], *__restrict deviation = rows.deviation[row];
   const i64 width = cells.width;
-  read_numbers(cells.y[row], mask, width, T(0), truth);
-  read_numbers(cells.mean[row], mask, width, T(0), forecast);
-  for (i64 i = 0; i < width; i++) error[i] = forecast[i] - truth[i];
-  if (mask) {
-    for (i64 i = 0; i < width; i++) seen[i] = static_cast<double>(static_cast<i32>(mask[i]));
-  } else if (cells.std[row]) {
-    std::fill_n(seen, width, 1.0);
+  // The processor does not foresee so many rows: what comes next in these is fetched.
+  for (i64 i = 0; i < width; i += 64 / sizeof(T)) GRAPHGAUGE_AHEAD(y + width + i), GRAPHGAUGE_AHEAD(mean + width + i);
+  for (i64 i = 0; i < width; i++) {
+    const double value = number<MASKED>(y, mask, i, T(0));
+    truth[i] = value, error[i] = number<MASKED>(mean, mask, i, T(0)) - value;
   }
-  if (!cells.std[row]) return;
-  read_numbers(cells.std[row], mask, width, T(1), deviation);
-  for (i64 i = 0; i < width; i++) ratio[i] = error[i] / deviation[i];
+  for (i64 i = 0; i < width && forecasts; i++) forecast[i] = number<MASKED>(mean, mask, i, T(0));
+  if (!std) return;
+  for (i64 i = 0; i < width; i++) {
+    const double spread = number<MASKED>(std, mask, i, T(1));
+    deviation[i] = spread, ratio[i] = error[i] / spread;
+    seen[i] = MASKED ? static_cast<double>(static_cast<i32>(mask[i])) : 1.0;
+  }
 }
 
 // The sums of the first POINTS terms, which are made in one pass, each with high and low parts of all lanes.
@@ -267,9 +265,15 @@ template <class T>
 GRAPHGAUGE_INLINE void add_forecasts(const Forecasts<T>& of, const Quad<T>& cells, Rows& rows, Tile& tile) {
   const i64 width = cells.width;
   i64 sum = POINTS, count = of.sums();
-  for (int row = 0; row < TOGETHER; row++) read_row(cells, row, rows);
+  for (int row = 0; row < TOGETHER; row++) {
+    if (cells.mask[0]) {
+      read_row<true>(cells, row, of.asks(Term::sape), rows);
+    } else {
+      read_row<false>(cells, row, of.asks(Term::sape), rows);
+    }
+  }
   add_points<T>(rows, width, tile.high(0));
-  if (of.mask) tile.count(count, width, Seen{rows});
+  if (of.mask) tile.count(count, width, [&](int row, i64 i) { return double(i32(cells.mask[row][i])); });
   count++;
   if (of.asks(Term::ape)) {
     tile.count(count, width, Nonzero{rows});
