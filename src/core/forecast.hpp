@@ -299,41 +299,34 @@ GRAPHGAUGE_INLINE void add_forecasts(const Forecasts<T>& of, const Quad<T>& cell
   }
 }
 
-// Rows that end early, copied, so that they are as wide as the others; what is behind their ends is hidden.
+// Rows of `width` cells, the first from `start` on, each `apart` cells behind the one before.
 template <class T>
-class Edges {
- public:
-  // Row k of `cells` is the one that begins at `start` and has `width` cells.
-  void read(const Forecasts<T>& of, i64 start, i64 width, i64 k, Quad<T>& cells) {
-    cells.y[k] = of.y + start, cells.mean[k] = of.mean + start, cells.std[k] = of.std ? of.std + start : nullptr;
-    cells.mask[k] = of.mask ? reinterpret_cast<const u8*>(of.mask) + start : nullptr;
-    if (width == cells.width) return;
-    cells.y[k] = copied(cells.y[k], width, y_[k]), cells.mean[k] = copied(cells.mean[k], width, mean_[k]);
-    if (of.std) cells.std[k] = copied(cells.std[k], width, std_[k]);
-    std::fill_n(mask_[k], LANES, u8(0));
-    if (of.mask) {
-      std::copy_n(cells.mask[k], width, mask_[k]);
-    } else {
-      std::fill_n(mask_[k], width, u8(1));
-    }
-    cells.mask[k] = mask_[k];
+Quad<T> whole_rows(const Forecasts<T>& of, i64 start, i64 apart, i64 width) {
+  Quad<T> cells{{}, {}, {}, {}, width};
+  for (i64 k = 0, at = start; k < TOGETHER; k++, at += apart) {
+    cells.y[k] = of.y + at, cells.mean[k] = of.mean + at, cells.std[k] = of.std ? of.std + at : nullptr;
+    cells.mask[k] = of.mask ? reinterpret_cast<const u8*>(of.mask) + at : nullptr;
   }
-  // Where the last row has a mask, all have one.
-  void hide(Quad<T>& cells) {
-    for (i64 k = 0; k < TOGETHER; k++) {
-      if (cells.mask[k]) continue;
-      std::fill_n(mask_[k], LANES, u8(1));
-      cells.mask[k] = mask_[k];
-    }
-  }
+  return cells;
+}
 
- private:
-  static const T* copied(const T* from, i64 width, T* to) {
-    std::copy_n(from, width, to);
-    return to;
+// The same where only `left` cells of all rows together are there, copied; the others are hidden.
+template <class T>
+struct Copies {
+  T y[TOGETHER][LANES] = {}, mean[TOGETHER][LANES] = {}, std[TOGETHER][LANES] = {};
+  u8 mask[TOGETHER][LANES] = {};
+
+  Quad<T> rows(const Forecasts<T>& of, i64 start, i64 apart, i64 width, i64 left) {
+    Quad<T> cells{{}, {}, {}, {}, width};
+    for (i64 k = 0, at = start; k < TOGETHER; k++, at += apart, left -= width) {
+      const i64 there = std::clamp<i64>(left, 0, width);
+      if (there) std::copy_n(of.y + at, there, y[k]), std::copy_n(of.mean + at, there, mean[k]);
+      if (there && of.std) std::copy_n(of.std + at, there, std[k]);
+      for (i64 i = 0; i < width; i++) mask[k][i] = i < there && (!of.mask || of.mask[at + i]);
+      cells.y[k] = y[k], cells.mean[k] = mean[k], cells.std[k] = of.std ? std[k] : nullptr, cells.mask[k] = mask[k];
+    }
+    return cells;
   }
-  T y_[TOGETHER][LANES] = {}, mean_[TOGETHER][LANES] = {}, std_[TOGETHER][LANES] = {};
-  u8 mask_[TOGETHER][LANES] = {};
 };
 
 // Clones cannot be templates.
@@ -413,7 +406,7 @@ void add_chunk(const Forecasts<T>& of, const Grid& grid, Chunk& chunk) {
   }
   Tile tile(columns);
   const auto rows = std::make_unique<Rows>();
-  Edges<T> edges;
+  Copies<T> edges;
   const i64 horizons = std::clamp<i64>(LANES / grid.nodes, 1, grid.horizons);
   // Tiles of about the same width, in whole vectors.
   const i64 tiles = (chunk.nodes + LANES - 1) / LANES, wide = (chunk.nodes + 8 * tiles - 1) / (8 * tiles) * 8;
@@ -430,12 +423,10 @@ void add_chunk(const Forecasts<T>& of, const Grid& grid, Chunk& chunk) {
         const i64 lane = h * grid.nodes + node, cells = lanes.horizons * lanes.nodes;
         tile.clear();
         for (i64 row = step; row < stop; row += TOGETHER * copies) {
-          Quad<T> four{{}, {}, {}, {}, std::min(copies, stop - row) * cells};
-          for (i64 k = 0; k < TOGETHER; k++) {
-            const i64 first = std::min(row + k * copies, stop);
-            edges.read(of, first * period + lane, std::min(copies, stop - first) * cells, k, four);
-          }
-          if (four.mask[TOGETHER - 1] && !of.mask) edges.hide(four);
+          const i64 start = row * period + lane, apart = copies * period, width = std::min(copies, stop - row) * cells;
+          const bool whole = row + TOGETHER * copies <= stop;
+          const Quad<T> four = whole ? whole_rows(of, start, apart, width)
+                                     : edges.rows(of, start, apart, width, (stop - row) * cells);
           add_cells(of, four, *rows, tile);
         }
         for (const i64 k : used) {
