@@ -20,8 +20,8 @@ constexpr i64 STATES = 16;
 // What cells are compared as: exactly as NumPy compares them with a number.
 template <class T>
 using Compared = std::conditional_t<std::is_same_v<T, float> || sizeof(T) == 1, float, double>;
-// As many bits as a number that is compared, so that a vector has as many of both; half as many numbers are compared side
-// by side.
+// As many bits as a number that is compared, so that a vector has as many of both; half as many numbers are compared
+// side by side.
 template <class Number>
 using Bits = std::conditional_t<sizeof(Number) == 4, u32, u64>;
 template <class Number>

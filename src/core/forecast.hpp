@@ -218,11 +218,16 @@ GRAPHGAUGE_INLINE double number(const T* from, [[maybe_unused]] const u8* mask, 
 // Read one row, and what else is asked for: forecasts or standard deviations.
 template <bool MASKED, class T>
 GRAPHGAUGE_INLINE void read_row(const Quad<T>& cells, int row, bool forecasts, Rows& rows) {
-  const T *__restrict y = cells.y[row], *__restrict mean = cells.mean[row], *__restrict std = cells.std[row];
+  const T* __restrict y = cells.y[row];
+  const T* __restrict mean = cells.mean[row];
+  const T* __restrict std = cells.std[row];
   const u8* __restrict mask = cells.mask[row];
-  double *__restrict truth = rows.truth[row], *__restrict error = rows.error[row];
-  double *__restrict seen = rows.seen[row], *__restrict ratio = rows.ratio[row];
-  double *__restrict forecast = rows.forecast[row], *__restrict deviation = rows.deviation[row];
+  double* __restrict truth = rows.truth[row];
+  double* __restrict error = rows.error[row];
+  double* __restrict seen = rows.seen[row];
+  double* __restrict ratio = rows.ratio[row];
+  double* __restrict forecast = rows.forecast[row];
+  double* __restrict deviation = rows.deviation[row];
   const i64 width = cells.width;
   // The processor does not foresee so many rows: what comes next in these is fetched.
   for (i64 i = 0; i < width; i += 64 / sizeof(T)) GRAPHGAUGE_AHEAD(y + width + i), GRAPHGAUGE_AHEAD(mean + width + i);
@@ -253,8 +258,8 @@ GRAPHGAUGE_INLINE void add_points(const Rows& rows, i64 width, double* __restric
     add_four<LINEAR<T>>(to[3][0][i], to[3][1][i], a, b, c, d);
     add_four<EXACT>(to[4][0][i], to[4][1][i], a * a, b * b, c * c, d * d);
     if constexpr (sizeof(T) > 4) {  // squares of floats are exact; those of doubles are not
-      to[4][1][i] += (std::fma(a, a, -(a * a)) + std::fma(b, b, -(b * b))) +
-                     (std::fma(c, c, -(c * c)) + std::fma(d, d, -(d * d)));
+      to[4][1][i] +=
+          (std::fma(a, a, -(a * a)) + std::fma(b, b, -(b * b))) + (std::fma(c, c, -(c * c)) + std::fma(d, d, -(d * d)));
     }
     add_four<LINEAR<T>>(to[5][0][i], to[5][1][i], std::fabs(a), std::fabs(b), std::fabs(c), std::fabs(d));
   }
@@ -425,8 +430,8 @@ void add_chunk(const Forecasts<T>& of, const Grid& grid, Chunk& chunk) {
         for (i64 row = step; row < stop; row += TOGETHER * copies) {
           const i64 start = row * period + lane, apart = copies * period, width = std::min(copies, stop - row) * cells;
           const bool whole = row + TOGETHER * copies <= stop;
-          const Quad<T> four = whole ? whole_rows(of, start, apart, width)
-                                     : edges.rows(of, start, apart, width, (stop - row) * cells);
+          const Quad<T> four =
+              whole ? whole_rows(of, start, apart, width) : edges.rows(of, start, apart, width, (stop - row) * cells);
           add_cells(of, four, *rows, tile);
         }
         for (const i64 k : used) {

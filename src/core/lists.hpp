@@ -44,11 +44,12 @@ GRAPHGAUGE_INLINE void compare(const T* rising, i64 count, const T* scores, i64 
 GRAPHGAUGE_EACH_SCORE(GRAPHGAUGE_SCORES)
 #undef GRAPHGAUGE_SCORES
 
-// List q has the candidates scores[offsets[q]] to scores[offsets[q + 1] - 1], none of them NaN. Its positives, places in `scores`, are positive[first[q]] to positive[first[q + 1] - 1]. They are put in order, best first, those with the
+// List q has the candidates scores[offsets[q]] to scores[offsets[q + 1] - 1], none of them NaN. Its positives, places
+// in `scores`, are positive[first[q]] to positive[first[q + 1] - 1]. They are put in order, best first, those with the
 // same score as they were; for each, the candidates with a higher score and with the same, itself among them.
 template <class T>
-void list_places(const T* scores, const i64* offsets, const i64* first, i64 lists, i64* positive,
-                 i64* ahead, i64* tied, int threads) {
+void list_places(const T* scores, const i64* offsets, const i64* first, i64 lists, i64* positive, i64* ahead, i64* tied,
+                 int threads) {
   const std::vector<i64> starts = chunks_of(offsets, lists);
   parallel(i64(starts.size()) - 1, threads, [&](i64 chunk) {
     std::vector<Entry<T>> own, spare;

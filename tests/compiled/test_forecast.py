@@ -109,9 +109,7 @@ def test_any_number_of_threads_has_the_same_bits(dtype, hidden):
 def test_long_series_lose_nothing(threads):
     """Truths far from 0, in several chunks; the sum of squares is good enough for a variance."""
     y = 1e8 + np.random.default_rng(2).random((600_000, 1, 1))
-    (high, low, _), _ = _core.error_sums(
-        y, y - 0.25, None, None, 0, np.zeros(0), 0, y.size, y.size, threads=threads
-    )
+    (high, low, _), _ = _core.error_sums(y, y - 0.25, None, None, 0, np.zeros(0), 0, y.size, y.size, threads=threads)
     total, squares = (Fraction(high[0, k, 0]) + Fraction(low[0, k, 0]) for k in (3, 4))
     assert float(squares / y.size - (total / y.size) ** 2) == pytest.approx(float(y.var()), rel=1e-9)
     assert high[0, :2, 0].tolist() == [y.size / 4, y.size / 16]

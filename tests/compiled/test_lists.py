@@ -48,7 +48,12 @@ def test_places(dtype, sizes, levels, share, threads):
 
 def test_what_is_outside_is_refused():
     scores, one, five = np.zeros(5), np.array([0]), np.array([0, 5])
-    for offsets, said in (([-1, 2], "must lie between"), ([4, 6], "must lie between"), ([0, 3, 1], "falls"), ([], "empty")):
+    for offsets, said in (
+        ([-1, 2], "must lie between"),
+        ([4, 6], "must lie between"),
+        ([0, 3, 1], "falls"),
+        ([], "empty"),
+    ):
         with pytest.raises(ValueError, match=f"offsets .*{said}"):
             _core.list_places(scores, np.array(offsets, np.int64), one, np.array([0, 1]))
     for positive in (-1, 5):

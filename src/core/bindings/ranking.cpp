@@ -40,8 +40,8 @@ nb::object ragged(const In<T, 1>& pos, const In<T, 1>& values, const In<i64, 1>&
 }
 
 template <class T>
-nb::tuple places(const In<T, 1>& scores, const In<i64, 1>& offsets, const In<i64, 1>& positive,
-                 const In<i64, 1>& first, int threads) {
+nb::tuple places(const In<T, 1>& scores, const In<i64, 1>& offsets, const In<i64, 1>& positive, const In<i64, 1>& first,
+                 int threads) {
   const Offsets lists(offsets, i64(scores.shape(0)), "offsets");
   const Indices<i64> given(positive, i64(scores.shape(0)), "positive");
   const Offsets own(first, given.count(), "first");
