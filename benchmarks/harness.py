@@ -23,8 +23,10 @@ from typing import Any
 
 import numpy as np
 
-ROUNDS = 3
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
 OURS, READ = "graphgauge", "reads"
+# The loops of an earlier release, run by the interpreter that EARLIER_PYTHON names and that has it installed.
+EARLIER = "0.2"
 # A peer whose first call takes longer is not called again.
 SLOW = 3.0
 WORDS = 1 << 22
@@ -96,7 +98,7 @@ def measure(row: Row, what: str) -> dict[str, float]:
     with grown() as growth:
         first_call = timed(call)
     found = {"first": first_call, "warm": first_call, "memory": growth[0], READ: math.nan}
-    if first_call < SLOW or what == OURS:
+    if first_call < SLOW or what in (OURS, EARLIER):
         found["warm"] = least(call)
     if what == OURS and row.read:
         arrays = eval(row.read, names)
@@ -160,8 +162,14 @@ def measured(module: str, row: Row) -> dict[tuple[str, int], dict[str, float]]:
 
 def _asked(module: str, row: Row, what: str, threads: int) -> dict[str, float]:
     limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "GRAPHGAUGE_THREADS"), str(threads))
-    command = [sys.executable, "-m", "benchmarks", "--measure", module, row.name, what]
-    done = subprocess.run(command, env=os.environ | limits, capture_output=True, text=True, check=False)
+    python, environment = sys.executable, os.environ | limits
+    if what == EARLIER:
+        python = os.environ.get("EARLIER_PYTHON", "")
+        environment.pop("PYTHONPATH", None)
+    if not python:
+        return dict.fromkeys(("first", "warm", "memory", READ), math.nan)
+    command = [python, "-m", "benchmarks", "--measure", module, row.name, what]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"{row.name}, {what}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
         return dict.fromkeys(("first", "warm", "memory", READ), math.nan)

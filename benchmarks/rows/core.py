@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from benchmarks.harness import READ, Row, Work, faster, first, warm
+from benchmarks.harness import EARLIER, READ, Row, Work, faster, first, warm
 
 SETUP = "from graphgauge import _core; from graphgauge.core.threads import default_threads; T = default_threads()"
+OLD = "import os; T = int(os.environ['GRAPHGAUGE_THREADS']); from graphgauge.kernels."
 MASK = "; M = r.random(N.shape) < .9"
 CANDIDATES = (
-    "s = r.random(20_000_000, dtype='f4'); b = np.arange(2000) * 10_000; z = np.full(2000, 10_000); "
+    "s = r.random(20_000_000, dtype='f4'); b = np.arange(2001) * 10_000; "
     "F = np.arange(2001) * {0}; "
-    "P = (b[:, None] + np.sort(r.random((2000, 10_000)).argpartition({0})[:, :{0}])).ravel()"
+    "P = (b[:-1, None] + np.sort(r.random((2000, 10_000)).argpartition({0})[:, :{0}])).ravel()"
 )
 FORECAST = (
     "y = r.random((2000, 12, 200)).astype('{0}'); f = (y + r.normal(size=y.shape)).astype('{0}'); "
@@ -33,7 +34,13 @@ def counts(name: str, dtype: str, masked: bool) -> Row:
         f"rank counts {name} {dtype}{', masked' * masked}",
         data + MASK * masked,
         Work(f"_core.rank_counts(p, N, {'M' if masked else 'None'}, T)", SETUP),
-        {"NumPy": lines} if plain else {},
+        ({"NumPy": lines} if plain else {})
+        | {
+            EARLIER: Work(
+                "masked_counts(p, N, M, threads=T)" if masked else "row_counts(p, N, threads=T)",
+                f"{OLD}counting import masked_counts, row_counts",
+            )
+        },
         "N",
         (warm(1.3 if dtype != "f2" and not masked else 2.5, READ), *([first(0.4, "NumPy")] if plain else [])),
     )
@@ -43,21 +50,33 @@ def lists(positives: int) -> Row:
     return Row(
         f"lists 2000 × 10,000 f4, {positives} positives",
         CANDIDATES.format(positives),
-        Work("_core.list_places(s, b, z, P, F, T)", SETUP),
-        {"argsort": Work("np.argsort(-s.reshape(2000, 10_000), axis=1)")},
+        Work("_core.list_places(s, b, P, F, T)", SETUP),
+        {
+            "argsort": Work("np.argsort(-s.reshape(2000, 10_000), axis=1)"),
+            EARLIER: Work(
+                "list_places(s, P, b[:-1], np.diff(b), np.diff(F), threads=T)", f"{OLD}lists import list_places"
+            ),
+        },
         "s",
         (faster(5 if positives <= 10 else 2, "argsort"),),
     )
 
 
 def errors(dtype: str, masked: bool) -> Row:
-    mask, asked = ("m", 0b11) if masked else ("None", 0xFF)
+    mask, asked = ("m", 0) if masked else ("None", 0b11 << 6)
     lines = Work("np.abs(y - f)[m].mean(); np.sqrt(((y - f)[m] ** 2).mean())")
+    parts = ("errors", "bias", "size") if masked else ("errors", "bias", "size", "relative", "symmetric")
     return Row(
         f"point errors 2000 × 12 × 200 {dtype}{', masked' * masked}",
         FORECAST.format(dtype),
         Work(f"_core.error_sums(y, f, None, {mask}, {asked}, none, 0, 2000, 2000, T)", SETUP),
-        {"NumPy": lines} if masked else {},
+        ({"NumPy": lines} if masked else {})
+        | {
+            EARLIER: Work(
+                f"error_sums(y, f, mask={mask}, parts={parts})",
+                f"{OLD}forecast import error_sums",
+            )
+        },
         "y, f",
         (first(0.6, "NumPy"),) if masked else (warm(4 if dtype == "f4" else 2.5, READ),),
     )
@@ -79,8 +98,13 @@ ROWS = (
     Row(
         "Gaussian scores 2000 × 12 × 200 f8",
         FORECAST.format("f8"),
-        Work("_core.error_sums(y, f, d, None, 0b110000000000, none, 0, 2000, 2000, T)", SETUP),
-        {"SciPy": Work(GAUSSIAN, "from scipy.special import ndtr")},
+        Work("_core.error_sums(y, f, d, None, 0b11 << 10, none, 0, 2000, 2000, T)", SETUP),
+        {
+            "SciPy": Work(GAUSSIAN, "from scipy.special import ndtr"),
+            EARLIER: Work(
+                "error_sums(y, f, d, parts=('errors', 'bias', 'size', 'scores'))", f"{OLD}forecast import error_sums"
+            ),
+        },
         "y, f, d",
         (faster(2, "SciPy"),),
     ),
@@ -88,15 +112,50 @@ ROWS = (
         "Hamming and Jaccard 2000 × 594",
         PACKED.format(2000),
         Work("_core.common_bits(w, T)", SETUP),
-        {"SciPy": Work("pdist(B, 'hamming'), pdist(B, 'jaccard')", PDIST)},
+        {
+            "SciPy": Work("pdist(B, 'hamming'), pdist(B, 'jaccard')", PDIST),
+            EARLIER: Work("common_bits(B, threads=T)", f"{OLD}pairs import common_bits"),
+        },
         "B",
         (first(0.1, "SciPy"),),
+    ),
+    Row(
+        "Hamming and Jaccard 5003 × 594",
+        PACKED.format(5003),
+        Work("_core.common_bits(w, T)", SETUP),
+        {
+            "SciPy": Work("pdist(B, 'hamming'), pdist(B, 'jaccard')", PDIST),
+            EARLIER: Work("common_bits(B, threads=T)", f"{OLD}pairs import common_bits"),
+        },
+        "B",
+        (faster(100, "SciPy"),),
+    ),
+    Row(
+        "AUC and AP of 10M scores f4",
+        "y = r.random(10_000_000, dtype='f4') < .1; s = r.random(10_000_000, dtype='f4') + .1 * y.astype('f4')",
+        Work(
+            "p, n = np.sort(s[y]), np.sort(s[~y]); v, c = np.unique(p, return_counts=True); "
+            "v, c = v[::-1].copy(), c[::-1]; a, e = _core.merged_counts(v, n, T); t = np.cumsum(c); "
+            "(c * (len(n) - a - e / 2)).sum() / len(p) / len(n), (c * t / (t + a + e)).sum() / len(p)",
+            SETUP,
+        ),
+        {
+            "scikit-learn": Work(
+                "roc_auc_score(y, s), average_precision_score(y, s)",
+                "from sklearn.metrics import average_precision_score, roc_auc_score",
+            )
+        },
+        "s",
+        (faster(20, "scikit-learn"),),
     ),
     Row(
         "silhouette 5000 × 32",
         "X = r.random((5000, 32)); c = np.sort(r.integers(0, 8, 5000))",
         Work("_core.group_distances(X, X, c, 8, T)", SETUP),
-        {"scikit-learn": Work("silhouette_samples(X, c)", "from sklearn.metrics import silhouette_samples")},
+        {
+            "scikit-learn": Work("silhouette_samples(X, c)", "from sklearn.metrics import silhouette_samples"),
+            EARLIER: Work("silhouettes(X, c, threads=T)", f"{OLD}silhouette import silhouettes"),
+        },
         "X",
         (faster(2, "scikit-learn"),),
     ),
@@ -123,6 +182,17 @@ ROWS = (
         "e = np.argwhere(E); e = e[:, 1:] + 100 * e[:, :1]; c = np.searchsorted(e[:, 0], np.arange(50_001)); "
         "n = e[:, 1].copy()",
         Work("_core.orbits(c, n, T)", SETUP),
+        {
+            EARLIER: Work(
+                "from_csr()",
+                f"{OLD}orbits import Neighbourhoods, node_orbits, _walk\n"
+                "def from_csr():\n"
+                "    k, q = np.zeros(len(n), np.int64), np.zeros(len(c) - 1, np.int64)\n"
+                "    _walk.implementation(int((np.diff(c).astype(float) ** 2).sum()))(c, n, k, q)\n"
+                "    return node_orbits(Neighbourhoods(c, n, k, q))",
+            )
+        },
+        limits=(warm(1, EARLIER),),
     ),
     Row(
         "pair codes d = 5000 f4",
@@ -132,7 +202,14 @@ ROWS = (
             "_core.pair_states(b, a, 5000, T)",
             SETUP,
         ),
-        read="Y, S",
-        limits=(warm(2, READ),),
+        {
+            EARLIER: Work(
+                "w = edge_bits(Y[None], S[None], .5, absolute=False, loopless=1, threads=T); "
+                "pair_table(w[0], w[1], 5000, threads=T)",
+                f"{OLD}graphs import edge_bits, pair_table",
+            )
+        },
+        "Y, S",
+        (warm(2, READ),),
     ),
 )

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "common.hpp"
 
@@ -12,56 +13,71 @@
 
 namespace graphgauge {
 
-// Kinds of cells that a matrix has.
+// Kinds of cells that a matrix has: other than 0, NaN, below 0, other than 0 and 1 (and no NaN).
 enum CellKind : u8 { IS_EDGE = 1, IS_NAN = 2, IS_NEGATIVE = 4, IS_WEIGHTED_EDGE = 8 };
 constexpr i64 STATES = 16;
 
 // What cells are compared as: exactly as NumPy compares them with a number.
 template <class T>
 using Compared = std::conditional_t<std::is_same_v<T, float> || sizeof(T) == 1, float, double>;
+// As many bits as a number that is compared, so that a vector has as many of both; half as many numbers are compared
+// side by side.
+template <class Number>
+using Bits = std::conditional_t<sizeof(Number) == 4, u32, u64>;
+template <class Number>
+constexpr i64 COMPARED = 4 * sizeof(Number);
 
-template <class T>
-GRAPHGAUGE_INLINE void kinds_of(const T* cells, Compared<T> low, Compared<T> high, u8* kinds) {
-  for (i64 i = 0; i < 64; i++) {
-    const auto value = static_cast<Compared<T>>(cells[i]);
-    const bool edge = (value > high) | (value < low);
-    kinds[i] = static_cast<u8>((edge ? IS_EDGE : 0) | (value < 0 ? IS_NEGATIVE : 0) |
-                               (edge & (value != 1) ? IS_WEIGHTED_EDGE : 0) | (value != value ? IS_NAN : 0));
+// The edges among 64 cells, and the kinds that are there.
+template <class Number>
+GRAPHGAUGE_INLINE u64 edges_of(const Number* cells, Number low, Number high, Bits<Number>* kinds) {
+  constexpr i64 size = 8 * sizeof(Number), wide = COMPARED<Number>;
+  u64 word = 0;
+  for (i64 start = 0; start < 64; start += size) {
+    Bits<Number> edges[wide] = {}, all = 0;
+    for (i64 part = 0; part < size; part += wide) {
+      for (i64 i = 0; i < wide; i++) {
+        const Number value = cells[start + part + i];
+        edges[i] |= Bits<Number>((value > high) | (value < low)) << (part + i);
+        kinds[i] |= (value > 0 ? IS_EDGE : 0) | (value < 0 ? IS_EDGE | IS_NEGATIVE | IS_WEIGHTED_EDGE : 0) |
+                    ((value > 0) & (value != 1) ? IS_WEIGHTED_EDGE : 0) | (value != value ? IS_NAN : 0);
+      }
+    }
+    for (i64 i = 0; i < wide; i++) all |= edges[i];
+    word |= u64(all) << start;
   }
+  return word;
 }
 
 template <class T>
 GRAPHGAUGE_INLINE u8 pack_rows(const T* values, i64 first, i64 last, i64 d, i64 loopless, Compared<T> low,
                                Compared<T> high, u64* words) {
-  constexpr u64 ones = 0x0101010101010101;
-  u8 found = 0;
+  using Number = Compared<T>;
+  Bits<Number> kinds[COMPARED<Number>] = {};
   const i64 strips = (d + 63) / 64;
   for (i64 row = first; row < last && d; row++) {
     const i64 loop = row < loopless ? row % d : -1;
     for (i64 strip = 0; strip < strips; strip++) {
-      const i64 start = 64 * strip, length = std::min<i64>(64, d - start);
+      const i64 start = 64 * strip, length = std::min<i64>(64, d - start), at = loop - start;
       const T* cells = values + row * d + start;
-      u8 kinds[64];
-      T padded[64] = {};
-      if (length < 64) cells = std::copy_n(cells, length, padded) - length;
-      kinds_of(cells, low, high, kinds);
-      std::fill(kinds + length, kinds + 64, u8(0));
-      const bool on_diagonal = loop >= start && loop < start + length;
-      u64 bits = 0;
-      if (on_diagonal) bits = u64(kinds[loop - start] & IS_EDGE) << (loop - start), kinds[loop - start] = 0;
-      u64 seen = 0;
-      for (i64 part = 0; part < 8; part++) {
-        u64 eight = 0;
-        for (i64 i = 0; i < 8; i++) eight |= u64(kinds[8 * part + i]) << (8 * i);
-        seen |= eight;
-        bits |= ((eight & ones) * 0x0102040810204080 >> 56) << (8 * part);  // the lowest bit of each byte
+      const bool on_diagonal = at >= 0 && at < length;
+      Number copied[64], looping = 0;
+      const Number* numbers = copied;
+      if (length == 64 && !on_diagonal) {
+        if constexpr (std::is_same_v<T, Number>) {
+          numbers = cells;
+        } else {
+          for (i64 i = 0; i < 64; i++) copied[i] = static_cast<Number>(cells[i]);
+        }
+      } else {
+        std::fill(std::copy_n(cells, length, copied), copied + 64, Number(0));
+        if (on_diagonal) looping = std::exchange(copied[at], Number(0));
       }
-      words[row * strips + strip] = bits;
-      for (i64 half = 32; half >= 8; half /= 2) seen |= seen >> half;
-      found |= static_cast<u8>(seen);
+      u64 word = edges_of(numbers, low, high, kinds) & (~u64(0) >> (64 - length));
+      if (on_diagonal) word = (word & ~(u64(1) << at)) | u64((looping > high) | (looping < low)) << at;
+      words[row * strips + strip] = word;
     }
   }
-  return found;
+  return static_cast<u8>(std::accumulate(kinds, kinds + COMPARED<Number>, u64(0), std::bit_or<u64>()));
 }
 
 #define GRAPHGAUGE_CELLS(T)                                                                                \

@@ -105,21 +105,6 @@ class Placing {
 GRAPHGAUGE_EACH_SCORE(GRAPHGAUGE_SCORES)
 #undef GRAPHGAUGE_SCORES
 
-// The distinct values of `ascending`, highest first, and how often each occurs. Returns how many there are.
-template <class T>
-i64 distinct_values(const T* ascending, i64 size, T* values, i64* counts) {
-  i64 found = 0;
-  for (i64 i = size - 1; i >= 0; i--) {
-    if (found && values[found - 1] == ascending[i]) {
-      counts[found - 1]++;
-    } else {
-      values[found] = ascending[i];
-      counts[found++] = 1;
-    }
-  }
-  return found;
-}
-
 // For each of `values`, which fall strictly: the elements of `ascending` that are greater and that are equal.
 template <class T>
 void merged_counts(const T* values, i64 count, const T* ascending, i64 size, i64* greater, i64* equal, int threads) {

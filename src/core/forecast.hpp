@@ -34,13 +34,16 @@ struct Totals {
 
 // What a cell adds to the sums, with the error e = mean - y.
 enum class Term { abs, square, error, y, y2, abs_y, ape, sape, std, var, nll, crps, over };
+// The first terms, which are always summed.
+constexpr i64 POINTS = 6;
+constexpr u32 POINT_TERMS = (1u << POINTS) - 1;
 
 // Truths and forecasts; of those that the mask hides, nothing is seen. std and mask may be null.
 template <class T>
 struct Forecasts {
   const T *y, *mean, *std;
   const bool* mask;
-  // The terms that are summed, as bits; those that need a std only where there is one.
+  // The terms that are summed, as bits: the first POINTS, and those that need a std only where there is one.
   u32 asked;
   // Half-widths of intervals, in standard deviations.
   const double* widths;
@@ -63,7 +66,7 @@ struct Forecasts {
 constexpr i64 LANES = 128;
 constexpr int TOGETHER = 4;
 // Rows of lanes that are added up before they are added to the sums of blocks and nodes.
-constexpr i64 ROWS = 16;
+constexpr i64 ROWS = 64;
 // Cells that one chunk reads, nodes that it reads at most, and chunks at most that have sums of the same node.
 constexpr i64 NODES = 1024;
 constexpr i64 SHARING = 16;
@@ -82,7 +85,15 @@ GRAPHGAUGE_INLINE void add_pairs(double* __restrict high, double* __restrict low
   }
 }
 
-// Rows of cells, side by side. A cell that is hidden, or not there, is 0, with a std of 1.
+// Rows of cells of the same width, side by side. mask is null if all cells are seen.
+template <class T>
+struct Quad {
+  const T *y[TOGETHER], *mean[TOGETHER], *std[TOGETHER];
+  const u8* mask[TOGETHER];
+  i64 width;
+};
+
+// The same as numbers to compute with. A cell that is hidden is 0, with a std of 1.
 struct Rows {
   double seen[TOGETHER][LANES], truth[TOGETHER][LANES], forecast[TOGETHER][LANES], error[TOGETHER][LANES];
   double deviation[TOGETHER][LANES], ratio[TOGETHER][LANES];
@@ -96,44 +107,46 @@ enum class Adding { one_by_one, together };
 template <class T>
 constexpr Adding LINEAR = sizeof(T) == 4 ? Adding::together : Adding::one_by_one;
 
-// The sums of some lanes, while they are added up, column by column; the `first` rows start them.
+// high + low += a + b + c + d.
+template <Adding How>
+GRAPHGAUGE_INLINE void add_four(double& high, double& low, double a, double b, double c, double d) {
+  Sum total{high, low};
+  if constexpr (How == Adding::together) {
+    total.add((a + b) + (c + d));
+  } else {
+    total.add(a), total.add(b), total.add(c), total.add(d);
+  }
+  high = total.high, low = total.low;
+}
+
+// The sums of some lanes, while they are added up, column by column.
 class Tile {
  public:
   explicit Tile(i64 columns) : sums_(2 * columns * LANES) {}
   GRAPHGAUGE_INLINE double* high(i64 column) { return sums_.data() + 2 * column * LANES; }
   GRAPHGAUGE_INLINE double* low(i64 column) { return high(column) + LANES; }
+  void clear() { std::fill(sums_.begin(), sums_.end(), 0.0); }
 
   // Add value(row, lane) of all rows.
   template <Adding How, class Value>
-  GRAPHGAUGE_INLINE void add(i64 column, i64 width, bool first, const Value& value) {
+  GRAPHGAUGE_INLINE void add(i64 column, i64 width, const Value& value) {
     double *high = this->high(column), *low = this->low(column);
-    for (i64 i = 0; i < width; i++) {
-      Sum total = first ? Sum{} : Sum{high[i], low[i]};
-      if constexpr (How == Adding::together) {
-        total.add((value(0, i) + value(1, i)) + (value(2, i) + value(3, i)));
-      } else {
-        total.add(value(0, i)), total.add(value(1, i)), total.add(value(2, i)), total.add(value(3, i));
-      }
-      high[i] = total.high, low[i] = total.low;
-    }
+    for (i64 i = 0; i < width; i++) add_four<How>(high[i], low[i], value(0, i), value(1, i), value(2, i), value(3, i));
   }
   // Add what was added up over the rows.
-  GRAPHGAUGE_INLINE void add_scores(i64 column, i64 width, bool first, const double* score) {
+  GRAPHGAUGE_INLINE void add_scores(i64 column, i64 width, const double* score) {
     double *high = this->high(column), *low = this->low(column);
     for (i64 i = 0; i < width; i++) {
-      Sum total = first ? Sum{} : Sum{high[i], low[i]};
+      Sum total{high[i], low[i]};
       total.add(score[i]);
       high[i] = total.high, low[i] = total.low;
     }
   }
   // Add whole numbers, which are exact.
   template <class Value>
-  GRAPHGAUGE_INLINE void count(i64 column, i64 width, bool first, const Value& value) {
-    double *high = this->high(column), *low = this->low(column);
-    for (i64 i = 0; i < width; i++) {
-      high[i] = (first ? 0.0 : high[i]) + ((value(0, i) + value(1, i)) + (value(2, i) + value(3, i)));
-      low[i] = 0;
-    }
+  GRAPHGAUGE_INLINE void count(i64 column, i64 width, const Value& value) {
+    double* high = this->high(column);
+    for (i64 i = 0; i < width; i++) high[i] += (value(0, i) + value(1, i)) + (value(2, i) + value(3, i));
   }
 
  private:
@@ -152,14 +165,6 @@ class Tile {
       return value;                                                                     \
     }                                                                                   \
   };
-GRAPHGAUGE_VALUE(Seen, seen)
-GRAPHGAUGE_VALUE(Abs, std::fabs(e))
-GRAPHGAUGE_VALUE(Square, e* e)
-GRAPHGAUGE_VALUE(Error, e)
-GRAPHGAUGE_VALUE(Truth, y)
-GRAPHGAUGE_VALUE(TruthSquare, y* y)
-GRAPHGAUGE_VALUE(Lost, std::fma(y, y, -(y* y)))
-GRAPHGAUGE_VALUE(TruthAbs, std::fabs(y))
 GRAPHGAUGE_VALUE(Nonzero, y != 0 ? 1.0 : 0.0)
 GRAPHGAUGE_VALUE(Ape, std::fabs(e) / (y != 0 ? std::fabs(y) : INFINITE))
 GRAPHGAUGE_VALUE(Sape, 2 * std::fabs(e) / (std::fabs(y) + std::fabs(f) > 0 ? std::fabs(y) + std::fabs(f) : 1.0))
@@ -204,91 +209,137 @@ GRAPHGAUGE_INLINE T shown(T value, u8 seen, T otherwise) {
   return std::bit_cast<T>((std::bit_cast<Bits>(value) & kept) | (std::bit_cast<Bits>(otherwise) & ~kept));
 }
 
-template <class T>
-GRAPHGAUGE_INLINE void read_numbers(const T* from, const u8* mask, i64 width, T otherwise, double* to) {
-  // The processor does not foresee so many rows: what comes next in this one is fetched.
-  for (i64 i = 0; i < width; i += 64 / sizeof(T)) GRAPHGAUGE_AHEAD(from + width + i);
-  if (mask) {
-    for (i64 i = 0; i < width; i++) to[i] = static_cast<double>(shown(from[i], mask[i], otherwise));
-  } else {
-    for (i64 i = 0; i < width; i++) to[i] = static_cast<double>(from[i]);
+template <bool MASKED, class T>
+GRAPHGAUGE_INLINE double number(const T* from, [[maybe_unused]] const u8* mask, i64 i, T otherwise) {
+  if constexpr (MASKED) return static_cast<double>(shown(from[i], mask[i], otherwise));
+  return static_cast<double>(from[i]);
+}
+
+// Read one row, and what else is asked for: forecasts or standard deviations.
+template <bool MASKED, class T>
+GRAPHGAUGE_INLINE void read_row(const Quad<T>& cells, int row, bool forecasts, Rows& rows) {
+  const T* __restrict y = cells.y[row];
+  const T* __restrict mean = cells.mean[row];
+  const T* __restrict std = cells.std[row];
+  const u8* __restrict mask = cells.mask[row];
+  double* __restrict truth = rows.truth[row];
+  double* __restrict error = rows.error[row];
+  double* __restrict seen = rows.seen[row];
+  double* __restrict ratio = rows.ratio[row];
+  double* __restrict forecast = rows.forecast[row];
+  double* __restrict deviation = rows.deviation[row];
+  const i64 width = cells.width;
+  // The processor does not foresee so many rows: what comes next in these is fetched.
+  for (i64 i = 0; i < width; i += 64 / sizeof(T)) GRAPHGAUGE_AHEAD(y + width + i), GRAPHGAUGE_AHEAD(mean + width + i);
+  for (i64 i = 0; i < width; i++) {
+    const double value = number<MASKED>(y, mask, i, T(0));
+    truth[i] = value, error[i] = number<MASKED>(mean, mask, i, T(0)) - value;
+  }
+  for (i64 i = 0; i < width && forecasts; i++) forecast[i] = number<MASKED>(mean, mask, i, T(0));
+  if (!std) return;
+  for (i64 i = 0; i < width; i++) {
+    const double spread = number<MASKED>(std, mask, i, T(1));
+    deviation[i] = spread, ratio[i] = error[i] / spread;
+    seen[i] = MASKED ? static_cast<double>(static_cast<i32>(mask[i])) : 1.0;
   }
 }
 
-// Read one row, of `width` cells; what is behind it up to `stop` is not there.
+// The sums of the first POINTS terms, which are made in one pass, each with high and low parts of all lanes.
 template <class T>
-GRAPHGAUGE_INLINE void read_row(const Forecasts<T>& of, i64 cell, i64 width, i64 stop, int row, Rows& rows) {
-  double *seen = rows.seen[row], *truth = rows.truth[row], *forecast = rows.forecast[row];
-  double *error = rows.error[row], *deviation = rows.deviation[row], *ratio = rows.ratio[row];
-  const u8* mask = of.mask ? reinterpret_cast<const u8*>(of.mask) + cell : nullptr;
-  read_numbers(of.y + cell, mask, width, T(0), truth);
-  read_numbers(of.mean + cell, mask, width, T(0), forecast);
-  for (i64 i = 0; i < width; i++) error[i] = forecast[i] - truth[i];
-  for (i64 i = width; i < stop; i++) truth[i] = forecast[i] = error[i] = 0;
-  if (mask) {
-    for (i64 i = 0; i < width; i++) seen[i] = static_cast<double>(static_cast<i32>(mask[i]));
-  } else if (of.std) {
-    std::fill_n(seen, width, 1.0);
+GRAPHGAUGE_INLINE void add_points(const Rows& rows, i64 width, double* __restrict sums) {
+  constexpr Adding EXACT = Adding::one_by_one;
+  double(*to)[2][LANES] = reinterpret_cast<double(*)[2][LANES]>(sums);
+  for (i64 i = 0; i < width; i++) {
+    const double a = rows.truth[0][i], b = rows.truth[1][i], c = rows.truth[2][i], d = rows.truth[3][i];
+    const double e = rows.error[0][i], f = rows.error[1][i], g = rows.error[2][i], h = rows.error[3][i];
+    add_four<LINEAR<T>>(to[0][0][i], to[0][1][i], std::fabs(e), std::fabs(f), std::fabs(g), std::fabs(h));
+    add_four<EXACT>(to[1][0][i], to[1][1][i], e * e, f * f, g * g, h * h);
+    add_four<LINEAR<T>>(to[2][0][i], to[2][1][i], e, f, g, h);
+    add_four<LINEAR<T>>(to[3][0][i], to[3][1][i], a, b, c, d);
+    add_four<EXACT>(to[4][0][i], to[4][1][i], a * a, b * b, c * c, d * d);
+    if constexpr (sizeof(T) > 4) {  // squares of floats are exact; those of doubles are not
+      to[4][1][i] +=
+          (std::fma(a, a, -(a * a)) + std::fma(b, b, -(b * b))) + (std::fma(c, c, -(c * c)) + std::fma(d, d, -(d * d)));
+    }
+    add_four<LINEAR<T>>(to[5][0][i], to[5][1][i], std::fabs(a), std::fabs(b), std::fabs(c), std::fabs(d));
   }
-  for (i64 i = width; i < stop; i++) seen[i] = 0;
-  if (!of.std) return;
-  read_numbers(of.std + cell, mask, width, T(1), deviation);
-  for (i64 i = 0; i < width; i++) ratio[i] = error[i] / deviation[i];
-  for (i64 i = width; i < stop; i++) deviation[i] = 1, ratio[i] = 0;
 }
 
 // The sums that are asked for, then the counts.
 template <class T>
-GRAPHGAUGE_INLINE void add_forecasts(const Forecasts<T>& of, const i64* cells, const i64* widths, bool first,
-                                     Rows& rows, Tile& tile) {
-  const i64 width = widths[0];
-  for (int row = 0; row < TOGETHER; row++) read_row(of, cells[row], widths[row], width, row, rows);
-  i64 sum = 0, count = of.sums();
-  if (of.mask) tile.count(count, width, first, Seen{rows});
-  count++;
-  if (of.asks(Term::abs)) tile.add<LINEAR<T>>(sum++, width, first, Abs{rows});
-  if (of.asks(Term::square)) tile.add<Adding::one_by_one>(sum++, width, first, Square{rows});
-  if (of.asks(Term::error)) tile.add<LINEAR<T>>(sum++, width, first, Error{rows});
-  if (of.asks(Term::y)) tile.add<LINEAR<T>>(sum++, width, first, Truth{rows});
-  if (of.asks(Term::y2)) {
-    tile.add<Adding::one_by_one>(sum, width, first, TruthSquare{rows});
-    double* low = tile.low(sum++);  // squares of floats are exact; those of doubles are not
-    const Lost lost{rows};
-    for (i64 i = 0; i < width && sizeof(T) > 4; i++) low[i] += (lost(0, i) + lost(1, i)) + (lost(2, i) + lost(3, i));
+GRAPHGAUGE_INLINE void add_forecasts(const Forecasts<T>& of, const Quad<T>& cells, Rows& rows, Tile& tile) {
+  const i64 width = cells.width;
+  i64 sum = POINTS, count = of.sums();
+  for (int row = 0; row < TOGETHER; row++) {
+    if (cells.mask[0]) {
+      read_row<true>(cells, row, of.asks(Term::sape), rows);
+    } else {
+      read_row<false>(cells, row, of.asks(Term::sape), rows);
+    }
   }
-  if (of.asks(Term::abs_y)) tile.add<LINEAR<T>>(sum++, width, first, TruthAbs{rows});
+  add_points<T>(rows, width, tile.high(0));
+  if (of.mask) tile.count(count, width, [&](int row, i64 i) { return double(i32(cells.mask[row][i])); });
+  count++;
   if (of.asks(Term::ape)) {
-    tile.count(count, width, first, Nonzero{rows});
-    tile.add<Adding::together>(sum++, width, first, Ape{rows});
+    tile.count(count, width, Nonzero{rows});
+    tile.add<Adding::together>(sum++, width, Ape{rows});
   }
   count++;
-  if (of.asks(Term::sape)) tile.add<Adding::together>(sum++, width, first, Sape{rows});
+  if (of.asks(Term::sape)) tile.add<Adding::together>(sum++, width, Sape{rows});
   if (!of.std) return;
-  tile.count(count++, width, first, Bad{rows});
-  if (of.asks(Term::std)) tile.add<LINEAR<T>>(sum++, width, first, Std{rows});
-  if (of.asks(Term::var)) tile.add<Adding::one_by_one>(sum++, width, first, Var{rows});
+  tile.count(count++, width, Bad{rows});
+  if (of.asks(Term::std)) tile.add<LINEAR<T>>(sum++, width, Std{rows});
+  if (of.asks(Term::var)) tile.add<Adding::one_by_one>(sum++, width, Var{rows});
   if (of.asks(Term::nll)) {
     gaussian_nll(rows, width);
-    tile.add_scores(sum++, width, first, rows.score);
+    tile.add_scores(sum++, width, rows.score);
   }
   if (of.asks(Term::crps)) {
     gaussian_crps(rows, width);
-    tile.add_scores(sum++, width, first, rows.score);
+    tile.add_scores(sum++, width, rows.score);
   }
   for (i64 level = 0; level < of.levels; level++) {
-    tile.count(count++, width, first, Inside{rows, of.widths[level]});
-    if (of.asks(Term::over)) tile.add<Adding::one_by_one>(sum++, width, first, Over{rows, of.widths[level]});
+    tile.count(count++, width, Inside{rows, of.widths[level]});
+    if (of.asks(Term::over)) tile.add<Adding::one_by_one>(sum++, width, Over{rows, of.widths[level]});
   }
 }
 
-// Clones cannot be templates.
-GRAPHGAUGE_CLONES void add_cells(const Forecasts<float>& of, const i64* cells, const i64* widths, bool first,
-                                 Rows& rows, Tile& tile) {
-  add_forecasts(of, cells, widths, first, rows, tile);
+// Rows of `width` cells, the first from `start` on, each `apart` cells behind the one before.
+template <class T>
+Quad<T> whole_rows(const Forecasts<T>& of, i64 start, i64 apart, i64 width) {
+  Quad<T> cells{{}, {}, {}, {}, width};
+  for (i64 k = 0, at = start; k < TOGETHER; k++, at += apart) {
+    cells.y[k] = of.y + at, cells.mean[k] = of.mean + at, cells.std[k] = of.std ? of.std + at : nullptr;
+    cells.mask[k] = of.mask ? reinterpret_cast<const u8*>(of.mask) + at : nullptr;
+  }
+  return cells;
 }
-GRAPHGAUGE_CLONES void add_cells(const Forecasts<double>& of, const i64* cells, const i64* widths, bool first,
-                                 Rows& rows, Tile& tile) {
-  add_forecasts(of, cells, widths, first, rows, tile);
+
+// The same where only `left` cells of all rows together are there, copied; the others are hidden.
+template <class T>
+struct Copies {
+  T y[TOGETHER][LANES] = {}, mean[TOGETHER][LANES] = {}, std[TOGETHER][LANES] = {};
+  u8 mask[TOGETHER][LANES] = {};
+
+  Quad<T> rows(const Forecasts<T>& of, i64 start, i64 apart, i64 width, i64 left) {
+    Quad<T> cells{{}, {}, {}, {}, width};
+    for (i64 k = 0, at = start; k < TOGETHER; k++, at += apart, left -= width) {
+      const i64 there = std::clamp<i64>(left, 0, width);
+      if (there) std::copy_n(of.y + at, there, y[k]), std::copy_n(of.mean + at, there, mean[k]);
+      if (there && of.std) std::copy_n(of.std + at, there, std[k]);
+      for (i64 i = 0; i < width; i++) mask[k][i] = i < there && (!of.mask || of.mask[at + i]);
+      cells.y[k] = y[k], cells.mean[k] = mean[k], cells.std[k] = of.std ? std[k] : nullptr, cells.mask[k] = mask[k];
+    }
+    return cells;
+  }
+};
+
+// Clones cannot be templates.
+GRAPHGAUGE_CLONES void add_cells(const Forecasts<float>& of, const Quad<float>& cells, Rows& rows, Tile& tile) {
+  add_forecasts(of, cells, rows, tile);
+}
+GRAPHGAUGE_CLONES void add_cells(const Forecasts<double>& of, const Quad<double>& cells, Rows& rows, Tile& tile) {
+  add_forecasts(of, cells, rows, tile);
 }
 
 // ------------------------------------------------------------------------------------- tiles, and chunks for threads
@@ -360,7 +411,10 @@ void add_chunk(const Forecasts<T>& of, const Grid& grid, Chunk& chunk) {
   }
   Tile tile(columns);
   const auto rows = std::make_unique<Rows>();
+  Copies<T> edges;
   const i64 horizons = std::clamp<i64>(LANES / grid.nodes, 1, grid.horizons);
+  // Tiles of about the same width, in whole vectors.
+  const i64 tiles = (chunk.nodes + LANES - 1) / LANES, wide = (chunk.nodes + 8 * tiles - 1) / (8 * tiles) * 8;
   i64 stop;
   for (i64 step = chunk.first_step; step < chunk.last_step; step = stop) {
     const i64 block = grid.block(step) - chunk.first_block, place = grid.place(step) - chunk.first_place;
@@ -369,16 +423,16 @@ void add_chunk(const Forecasts<T>& of, const Grid& grid, Chunk& chunk) {
     while (2 * copies * period <= LANES && 2 * copies <= block_end - step) copies *= 2;
     stop = std::min(block_end, step + ROWS * copies);
     for (i64 h = 0; h < grid.horizons; h += horizons) {
-      for (i64 node = chunk.first_node; node < chunk.last_node; node += LANES) {
-        const Lanes lanes{copies, std::min(horizons, grid.horizons - h), std::min(LANES, chunk.last_node - node)};
+      for (i64 node = chunk.first_node; node < chunk.last_node; node += wide) {
+        const Lanes lanes{copies, std::min(horizons, grid.horizons - h), std::min(wide, chunk.last_node - node)};
         const i64 lane = h * grid.nodes + node, cells = lanes.horizons * lanes.nodes;
+        tile.clear();
         for (i64 row = step; row < stop; row += TOGETHER * copies) {
-          i64 starts[TOGETHER], widths[TOGETHER];
-          for (i64 k = 0; k < TOGETHER; k++) {
-            const i64 first = std::min(row + k * copies, stop);
-            starts[k] = first * period + lane, widths[k] = std::min(copies, stop - first) * cells;
-          }
-          add_cells(of, starts, widths, row == step, *rows, tile);
+          const i64 start = row * period + lane, apart = copies * period, width = std::min(copies, stop - row) * cells;
+          const bool whole = row + TOGETHER * copies <= stop;
+          const Quad<T> four =
+              whole ? whole_rows(of, start, apart, width) : edges.rows(of, start, apart, width, (stop - row) * cells);
+          add_cells(of, four, *rows, tile);
         }
         for (const i64 k : used) {
           const i64 to = (place * columns + k) * chunk.nodes + node - chunk.first_node;

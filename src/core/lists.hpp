@@ -13,11 +13,10 @@ namespace graphgauge {
 constexpr i64 FEW = 24;
 
 // Lists that one thread takes together, with about CHUNK candidates.
-inline std::vector<i64> chunks_of(const i64* size, i64 lists) {
+inline std::vector<i64> chunks_of(const i64* offsets, i64 lists) {
   std::vector<i64> starts{0};
-  for (i64 list = 0, candidates = 0; list < lists; list++) {
-    candidates += size[list];
-    if (candidates >= CHUNK || list + 1 == lists) starts.push_back(list + 1), candidates = 0;
+  for (i64 list = 1; list <= lists; list++) {
+    if (offsets[list] - offsets[starts.back()] >= CHUNK || list == lists) starts.push_back(list);
   }
   return starts;
 }
@@ -45,13 +44,13 @@ GRAPHGAUGE_INLINE void compare(const T* rising, i64 count, const T* scores, i64 
 GRAPHGAUGE_EACH_SCORE(GRAPHGAUGE_SCORES)
 #undef GRAPHGAUGE_SCORES
 
-// List q has the candidates scores[begin[q]] to scores[begin[q] + size[q] - 1], none of them NaN. Its positives, places
+// List q has the candidates scores[offsets[q]] to scores[offsets[q + 1] - 1], none of them NaN. Its positives, places
 // in `scores`, are positive[first[q]] to positive[first[q + 1] - 1]. They are put in order, best first, those with the
 // same score as they were; for each, the candidates with a higher score and with the same, itself among them.
 template <class T>
-void list_places(const T* scores, const i64* begin, const i64* size, const i64* first, i64 lists, i64* positive,
-                 i64* ahead, i64* tied, int threads) {
-  const std::vector<i64> starts = chunks_of(size, lists);
+void list_places(const T* scores, const i64* offsets, const i64* first, i64 lists, i64* positive, i64* ahead, i64* tied,
+                 int threads) {
+  const std::vector<i64> starts = chunks_of(offsets, lists);
   parallel(i64(starts.size()) - 1, threads, [&](i64 chunk) {
     std::vector<Entry<T>> own, spare;
     Placing<T> placing;
@@ -72,12 +71,13 @@ void list_places(const T* scores, const i64* begin, const i64* size, const i64* 
       }
       i64 level = i64(rising.size());
       greater.resize(level), equal.resize(level);
-      const T* candidates = scores + begin[list];
+      const T* candidates = scores + offsets[list];
+      const i64 size = offsets[list + 1] - offsets[list];
       if (level <= FEW) {
-        compare_of(rising.data(), level, candidates, size[list], greater.data(), equal.data());
+        compare_of(rising.data(), level, candidates, size, greater.data(), equal.data());
       } else {
-        placing.start(rising.data(), level, size[list]);
-        placing.add(candidates, size[list]);
+        placing.start(rising.data(), level, size);
+        placing.add(candidates, size);
         placing.counts(greater.data(), equal.data());
       }
       for (i64 i = 0; i < count; i++) {

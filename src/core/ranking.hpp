@@ -46,6 +46,9 @@ struct Order {
   static constexpr bool floats = std::is_floating_point_v<T>;
   static constexpr Key lowest() { return -std::numeric_limits<Key>::infinity(); }
   static GRAPHGAUGE_INLINE bool is_number(Key key) { return key == key; }
+  // Whether a score is above the positive's; or below it, and above the lowest.
+  static GRAPHGAUGE_INLINE bool above(Key key, Key positive) { return key > positive; }
+  static GRAPHGAUGE_INLINE bool below(Key key, Key positive) { return (key < positive) & (!floats || key > lowest()); }
 };
 template <>
 struct Order<half> {
@@ -53,7 +56,15 @@ struct Order<half> {
   using Counter = std::int16_t;
   static constexpr bool floats = true;
   static constexpr Key lowest() { return -0x7c00; }
-  static GRAPHGAUGE_INLINE bool is_number(Key key) { return key >= -0x7c00 && key <= 0x7c00; }
+  static constexpr Key highest() { return 0x7c00; }
+  static GRAPHGAUGE_INLINE bool is_number(Key key) { return key >= lowest() && key <= highest(); }
+  // NaN has a key outside of all numbers: each is one comparison without signs, of the distance from an end.
+  static GRAPHGAUGE_INLINE bool above(Key key, Key positive) {
+    return static_cast<u16>(highest() - key) < static_cast<u16>(highest() - positive);
+  }
+  static GRAPHGAUGE_INLINE bool below(Key key, Key positive) {
+    return static_cast<u16>(key - lowest() - 1) < static_cast<u16>(std::max<int>(positive - lowest() - 1, 0));
+  }
 };
 
 // Two comparisons decide all but ties, NaN and -inf; a row that has any is read again, while it is in the cache.
@@ -70,22 +81,14 @@ GRAPHGAUGE_INLINE void count_row(const T* row, const u8* mask, i64 k, T positive
     for (i64 i = start; i < stop; i++) {
       const auto key = key_of(row[i]);
       const Counter on = MASKED ? Counter(mask[i] != 0) : Counter(1);
-      if constexpr (Rules::floats && !std::is_floating_point_v<typename Rules::Key>) {
-        above += Counter(key > reference) & Counter(Rules::is_number(key)) & on;  // NaN has a key above all numbers
-      } else {
-        above += Counter(key > reference) & on;
-      }
-      if constexpr (Rules::floats) {
-        below += Counter(key < reference) & Counter(key > Rules::lowest()) & on;
-      } else {
-        below += Counter(key < reference) & on;
-      }
+      above += Counter(Rules::above(key, reference)) & on;
+      below += Counter(Rules::below(key, reference)) & on;
       if constexpr (MASKED) used += on;
     }
     greater += above, less += below;
     if constexpr (MASKED) valid += used;
   }
-  if (!comparable) greater = 0;
+  if (!comparable) greater = less = 0;
   if (greater + less != valid) {
     for (i64 start = 0; start < k; start += COUNTED) {
       const i64 stop = std::min(k, start + COUNTED);

@@ -85,15 +85,16 @@ def placed(rng):
 
 def lists(rng):
     first = offsets(rng, length(rng), size := length(rng))
-    return {"scores": scores(rng, size), "begin": first[:-1], "size": np.diff(first)}
+    return {"scores": scores(rng, size), "offsets": first}
 
 
 def list_places(rng):
     given = lists(rng)
-    starts = offsets(rng, len(given["begin"]), len(given["scores"]))
+    size = np.diff(given["offsets"])
+    starts = offsets(rng, len(size), len(given["scores"]))
     positive = [
-        rng.integers(begin, begin + max(size, 1), many if size else 0)
-        for begin, size, many in zip(given["begin"], given["size"], np.diff(starts), strict=True)
+        rng.integers(begin, begin + max(length, 1), many if length else 0)
+        for begin, length, many in zip(given["offsets"][:-1], size, np.diff(starts), strict=True)
     ]
     first = np.cumsum([0, *map(len, positive)])
     return given | {"positive": np.concatenate([np.empty(0, np.int64), *positive]), "first": first}
@@ -215,7 +216,6 @@ def mixed(rng):
 CALLED = {
     "rank_counts": dense,
     "ragged_rank_counts": ragged,
-    "distinct_values": lambda rng: {"ascending": np.sort(scores(rng, length(rng)))},
     "merged_counts": merged,
     "placed_counts": placed,
     "list_places": list_places,

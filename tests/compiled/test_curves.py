@@ -29,18 +29,6 @@ def counted(values, sample):
     return [[int((sample > value).sum()) for value in values], [int((sample == value).sum()) for value in values]]
 
 
-@DTYPES
-@SIZES
-def test_distinct_values(size, dtype):
-    ascending = np.sort(scores(size, dtype, 0))
-    ascending.flags.writeable = False
-    values, counts = _core.distinct_values(ascending)
-    expected, times = np.unique(ascending, return_counts=True)
-    assert values.dtype == dtype
-    assert values.tolist() == expected[::-1].tolist()
-    assert counts.tolist() == times[::-1].tolist()
-
-
 @THREADS
 @DTYPES
 @SIZES
@@ -81,7 +69,6 @@ def test_samples_in_several_chunks(dtype, threads):
 @pytest.mark.parametrize("wrong", [np.zeros(6)[::2], np.zeros(3, ">f8"), np.zeros(3, np.float16), np.zeros((3, 1))])
 def test_other_arrays_are_refused(wrong):
     for call in (
-        lambda: _core.distinct_values(wrong),
         lambda: _core.merged_counts(np.zeros(3), wrong),
         lambda: _core.merged_counts(np.zeros(3, np.float32), np.zeros(3)),
         lambda: _core.placed_counts(wrong, np.zeros(3)),

@@ -78,29 +78,6 @@ class Offsets {
   i64 parts_;
 };
 
-// Parts of an array of `length` elements, in any order: part i has the elements from begin[i] to begin[i] + size[i]
-// - 1.
-class Spans {
- public:
-  Spans(const In<i64, 1>& begin, const In<i64, 1>& size, i64 length, const char* name)
-      : begin_(begin.data()), size_(size.data()), count_(i64(begin.shape(0))) {
-    if (i64(size.shape(0)) != count_) refuse(std::string(name) + " have as many sizes as beginnings");
-    for (i64 part = 0; part < count_; part++) {
-      if (begin_[part] >= 0 && begin_[part] <= length && size_[part] >= 0 && size_[part] <= length - begin_[part]) {
-        continue;
-      }
-      refuse(std::string(name) + ": number " + std::to_string(part) + " is outside of 0 to " + std::to_string(length));
-    }
-  }
-  const i64* begin() const { return begin_; }
-  const i64* size() const { return size_; }
-  i64 count() const { return count_; }
-
- private:
-  const i64 *begin_, *size_;
-  i64 count_;
-};
-
 // Positions in an array of `size` elements.
 template <class T>
 class Indices {

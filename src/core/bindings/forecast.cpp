@@ -42,7 +42,7 @@ nb::tuple errors(const In<T, 3>& y, const In<T, 3>& mean, const std::optional<In
                  const std::optional<In<bool, 3>>& mask, u32 asked, const In<double, 1>& widths, i64 first, i64 length,
                  i64 node_length, int threads) {
   Forecasts<T> of = forecasts_of<T>(y, mean, std, mask);
-  of.asked = asked, of.widths = widths.data(), of.levels = i64(widths.shape(0));
+  of.asked = asked | POINT_TERMS, of.widths = widths.data(), of.levels = i64(widths.shape(0));
   require(asked >> (static_cast<int>(Term::over) + 1) == 0, "no such sum");
   require(std || (asked >> static_cast<int>(Term::std) == 0 && !of.levels), "these sums need a std");
   const Grid grid = grid_of({i64(y.shape(0)), i64(y.shape(1)), i64(y.shape(2))}, first, length, node_length);

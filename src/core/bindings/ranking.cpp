@@ -40,30 +40,20 @@ nb::object ragged(const In<T, 1>& pos, const In<T, 1>& values, const In<i64, 1>&
 }
 
 template <class T>
-nb::tuple places(const In<T, 1>& scores, const In<i64, 1>& begin, const In<i64, 1>& size, const In<i64, 1>& positive,
-                 const In<i64, 1>& first, int threads) {
-  const Spans lists(begin, size, i64(scores.shape(0)), "lists");
+nb::tuple places(const In<T, 1>& scores, const In<i64, 1>& offsets, const In<i64, 1>& positive, const In<i64, 1>& first,
+                 int threads) {
+  const Offsets lists(offsets, i64(scores.shape(0)), "offsets");
   const Indices<i64> given(positive, i64(scores.shape(0)), "positive");
   const Offsets own(first, given.count(), "first");
-  require(own.parts() == lists.count(), "n lists need n + 1 offsets of positives");
+  require(own.parts() == lists.parts(), "n lists need n + 1 offsets of positives");
   Out<i64> ordered({given.count()}), ahead({given.count()}), tied({given.count()});
   std::copy_n(given.data(), given.count(), ordered.data());
   std::fill_n(ahead.data(), given.count(), 0), std::fill_n(tied.data(), given.count(), 0);
   compute([&] {
-    list_places(scores.data(), lists.begin(), lists.size(), own.data(), lists.count(), ordered.data(), ahead.data(),
-                tied.data(), threads);
+    list_places(scores.data(), lists.data(), own.data(), lists.parts(), ordered.data(), ahead.data(), tied.data(),
+                threads);
   });
   return arrays_of(ordered, ahead, tied);
-}
-
-template <class T>
-nb::tuple distinct(const In<T, 1>& ascending) {
-  const i64 size = i64(ascending.shape(0));
-  std::vector<T> values(size);
-  std::vector<i64> counts(size);
-  i64 found = 0;
-  compute([&] { found = distinct_values(ascending.data(), size, values.data(), counts.data()); });
-  return nb::make_tuple(Out<T>::copied(values.data(), found), Out<i64>::copied(counts.data(), found));
 }
 
 template <class T>
@@ -118,8 +108,7 @@ void bind_ranking(nb::module_& module) {
     module.def("curve_areas", &areas<T>, "labels"_a, "scores"_a, "weights"_a = nb::none(), "threads"_a = 1);
   });
   each_type<float, double, i32, i64, u64>([&]<class T>() {
-    module.def("list_places", &places<T>, "scores"_a, "begin"_a, "size"_a, "positive"_a, "first"_a, "threads"_a = 1);
-    module.def("distinct_values", &distinct<T>, "ascending"_a);
+    module.def("list_places", &places<T>, "scores"_a, "offsets"_a, "positive"_a, "first"_a, "threads"_a = 1);
     module.def("merged_counts", &merged<T>, "falling"_a, "ascending"_a, "threads"_a = 1);
     module.def("placed_counts", &placed<T>, "rising"_a, "scores"_a, "threads"_a = 1);
   });

@@ -207,12 +207,13 @@ def levels(pos: AnyArray, neg: AnyArray) -> Levels:
     (array([1, 2]), array([0, 1]), array([0, 1]))
     """
     dtype = working_dtype(pos.dtype, neg.dtype)
-    values, positives = _core.distinct_values(np.sort(exact(pos, dtype)))
+    rising, repeats = np.unique(exact(pos, dtype), return_counts=True)
+    values, positives = np.ascontiguousarray(rising[::-1]), repeats[::-1]
     threads = threads_for(neg.size)
     if pos.size * _FEW_POSITIVES > neg.size:
         greater, equal = _core.merged_counts(values, np.sort(exact(neg, dtype)), threads)
     else:
-        rising, counts = np.ascontiguousarray(values[::-1]), np.zeros((2, len(values)), np.int64)
+        counts = np.zeros((2, len(values)), np.int64)
         for start in range(0, neg.size, _PLACED):  # what has to be converted is converted block by block
             counts += _core.placed_counts(rising, exact(neg[start : start + _PLACED], dtype), threads)[:2]
         greater, equal = counts[:, ::-1]

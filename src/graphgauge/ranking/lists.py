@@ -237,8 +237,8 @@ def count_lists(scores: AnyArray, grades: AnyArray, begin: Ints, size: Ints) -> 
     relevant = np.searchsorted(positive, begin + size) - first
     ends = np.concatenate([[0], np.cumsum(relevant)])
     whole = exact(scores, working_dtype(scores.dtype))
-    spans = (np.require(each, np.int64, ("C", "A")) for each in (begin, size, positive))
-    place, ahead, tied = _core.list_places(whole, *spans, ends, threads_for(scores.size))
+    offsets = np.append(begin, len(scores)).astype(np.int64, copy=False)
+    place, ahead, tied = _core.list_places(whole, offsets, positive, ends, threads_for(scores.size))
     query = np.repeat(np.arange(len(size)), relevant)
     run, start, positives, _ = runs_of(query, ahead)
     values = grades[place].astype(np.float64)

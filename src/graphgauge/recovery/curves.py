@@ -68,9 +68,8 @@ class Curve:
         """The curve over all cells of some layers."""
         parts = tuple(layers)
         dtype = np.result_type(np.float32, *(part.every.dtype for part in parts))
-        values, positives = _core.distinct_values(
-            np.sort(np.concatenate([part.positive for part in parts]).astype(dtype))
-        )
+        rising, repeats = np.unique(np.concatenate([part.positive for part in parts]).astype(dtype), return_counts=True)
+        values, positives = np.ascontiguousarray(rising[::-1]), repeats[::-1]
         greater, equal, cells = np.zeros(len(values), np.int64), np.zeros(len(values), np.int64), 0
         for part in parts:
             own = _beside(values, part.own.astype(dtype))
