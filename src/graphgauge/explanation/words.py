@@ -25,7 +25,6 @@ _SCORES = {
 def conventions_of(table: AnswerTable, rules: Rules, nan: str, protocol: str | None) -> dict[str, str]:
     """How masks were chosen and answers are scored, in words."""
     settings = table.settings
-    robust = f"{settings.robust_drop:g} dropped, {settings.robust_keep:g} kept, {settings.robust_samples} samples"
     omitted = "; ".join(note.partition(",")[0] for note in table.notes)
     return {
         **({} if settings.model_output is None else {"model_output": settings.model_output}),
@@ -36,7 +35,6 @@ def conventions_of(table: AnswerTable, rules: Rules, nan: str, protocol: str | N
         "score": _SCORES[rules.score],
         "sweep": f"{settings.acc_points} points from 0 to {settings.acc_cap:g}",
         "label_threshold": f"{rules.label_threshold:g}",
-        **({"robust": robust} if any(kind.startswith("robust") for kind in settings.asked) else {}),
         "delta_t": "range of the candidates' times" if rules.delta_t is None else f"{rules.delta_t:g}",
         "nan": f"{nan}: {omitted}" if omitted else nan,
         **({} if protocol is None else {"protocol": protocol}),
