@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -224,21 +223,7 @@ def test_what_the_model_returns_has_to_be_said_once() -> None:
         ex.collect(object(), random_explanations(0, 1), model_output="logit")
 
 
-def test_nan_importance_raises_or_is_left_out_and_counted() -> None:
-    explanations = random_explanations(2, 4)
-    spoiled = explanations[1].importance.copy()
-    spoiled[1] = np.nan
-    explanations[1] = ex.Explanation(explanations[1].context, spoiled, "one")
-    with pytest.raises(
-        InputError, match=r"importance: 1 of \d+ values are NaN, the first at index 1. It comes from 'one'"
-    ):
-        ex.collect(Weighted(2), explanations)
-    table = ex.collect(Weighted(2), explanations, nan="omit")
-    assert [row.id for row in table] == ["e0", "e2", "e3"]
-    assert ex.evaluate(table).conventions["nan"] == "raise: 1 explanations with NaN were left out"
-
-
-def test_a_model_that_answers_nan_loses_those_events_only() -> None:
+def test_nan_is_refused_and_named() -> None:
     class Sometimes(Weighted):
         def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> Any:
             answers = super().predict(subgraph, target, masks)
@@ -249,9 +234,13 @@ def test_a_model_that_answers_nan_loses_those_events_only() -> None:
     explanations = random_explanations(2, 4)
     with pytest.raises(InputError, match=r"answers of the model, event 'e2': [12] of"):
         ex.collect(Sometimes(2), explanations)
-    table = ex.collect(Sometimes(2), explanations, nan="omit", batch_edges=60)
-    assert [row.id for row in table] == ["e0", "e1", "e3"]
-    assert "1 events were left out, because the model answered NaN" in table.notes
+    spoiled = explanations[1].importance.copy()
+    spoiled[1] = np.nan
+    explanations[1] = ex.Explanation(explanations[1].context, spoiled, "one")
+    with pytest.raises(
+        InputError, match=r"importance: 1 of \d+ values are NaN, the first at index 1. It comes from 'one'"
+    ):
+        ex.collect(Weighted(2), explanations)
 
 
 def test_no_candidates_and_one() -> None:
@@ -284,7 +273,6 @@ def test_an_unfinished_line_is_cut_off_and_asked_again(tmp_path: Path) -> None:
     path.write_bytes(content[:-40])
     read = ex.read_table(path)
     assert len(read) == 5
-    assert "the last line of the file is incomplete and was left out" in read.notes
     model = Weighted(4)
     resumed = ex.collect(model, explanations, path=path)
     assert model.rows == len(resumed.events[-1].masks) + 2  # one of it and one of the file a second time
@@ -327,15 +315,6 @@ def test_files_that_cannot_be_appended_to(tmp_path: Path, name: Any, message: st
     (tmp_path / "folder.jsonl").mkdir()
     with pytest.raises(InputError, match=message):
         ex.collect(Weighted(0), random_explanations(0, 1), path=tmp_path / name if isinstance(name, str) else name)
-
-
-def test_what_was_left_out_stands_in_the_file(tmp_path: Path) -> None:
-    explanations, path = random_explanations(2, 4), tmp_path / "run.jsonl"
-    explanations[0] = ex.Explanation(explanations[0].context, explanations[0].importance * np.nan, "one")
-    ex.collect(Weighted(2), explanations, nan="omit", path=path)
-    ex.collect(Weighted(2), explanations, nan="omit", path=path)
-    assert ex.read_table(path).notes == ("1 explanations with NaN were left out",)
-    assert sum("note" in json.loads(line) for line in path.read_text().splitlines()) == 1
 
 
 def test_a_model_may_write_into_its_masks() -> None:
@@ -384,9 +363,8 @@ def test_a_different_number_of_classes_within_an_event_is_refused(tmp_path: Path
         def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> Any:
             return np.zeros((len(masks), 2 + (len(masks) < 5)))
 
-    for nan in ("raise", "omit"):
-        with pytest.raises(InputError, match="3 outputs per mask, but 2 before"):
-            ex.collect(Moody(), [ex.Explanation(path_of(12), range(12))], batch_edges=60, nan=nan)
+    with pytest.raises(InputError, match="3 outputs per mask, but 2 before"):
+        ex.collect(Moody(), [ex.Explanation(path_of(12), range(12))], batch_edges=60)
     path = tmp_path / "run.jsonl"
     ex.collect(Weighted(0), random_explanations(0, 3)[:2], path=path)
     with pytest.raises(InputError, match="4 outputs per mask, but 2 before"):

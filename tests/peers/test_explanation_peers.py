@@ -599,7 +599,7 @@ def rows() -> list[list[str]]:
         ],
         [
             "a NaN importance",
-            'names the first; `nan="omit"` leaves the explanation out and counts it',
+            'names the first',
             ours(lambda: ex.collect(model_of(module, data), bare)),
             "`unfaithfulness`",
             answer(lambda: unfaithful(spoiled)),

@@ -6,7 +6,6 @@ And `greedy`, which searches by asking.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,12 @@ import numpy as np
 
 from graphgauge.core.arrays import as_numeric, refuse_nan
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.options import nan_policy, whole_number
+from graphgauge.core.options import whole_number
 from graphgauge.core.types import Floats, Mask
-from graphgauge.explanation.declared import Wanted, wanted_by
+from graphgauge.explanation.declared import wanted_by
 from graphgauge.explanation.events import Event, answer_rows, checked_outputs, grouped, probabilities
 from graphgauge.explanation.inputs import Context, Explanation, Model, Subgraph
-from graphgauge.explanation.masks import LEVELS, MODEL_OUTPUT, Settings, needed_masks, numbers_of, shares_of
+from graphgauge.explanation.masks import MODEL_OUTPUT, Settings, needed_masks, numbers_of, shares_of
 from graphgauge.explanation.table import AnswerTable, Journal
 from graphgauge.io.code import own_code
 
@@ -44,9 +43,7 @@ def collect(
     acc_cap: float = 0.3,
     acc_points: int = 16,
     batch_edges: int = 30_000,
-    nan: str = "raise",
     seed: int = 0,
-    table: AnswerTable | None = None,
     path: str | Path | None = None,
     progress: Stages | None = None,
 ) -> AnswerTable:
@@ -84,13 +81,11 @@ def collect(
         The sweep of `acc_auc`: this many shares from 0 to the cap.
     batch_edges
         Number of edges per call of the model, over all masked copies.
-    nan
-        `raise`, or `omit`: explanations with NaN, and events whose answers are NaN, are left out and counted.
     seed
-        Seed of random orders and masks.
-    table, path
-        Answers that are not asked for again, except one: a table, or a .jsonl file to which every finished event is
-        appended. Explainers and levels can be added to both.
+        Seed of random orders.
+    path
+        A .jsonl file to which every finished event is appended. Answers that it has are not asked for again, except
+        one; explainers and levels can be added.
     progress
         Called after every event with the name of the stage, the number of finished events and the total.
 
@@ -102,7 +97,7 @@ def collect(
     Raises
     ------
     InputError
-        If the model's answers have another shape, differ from those that are there, or are NaN and `nan` is `raise`.
+        If an importance or an answer is NaN, or answers have another shape or differ from those that are there.
     OptionError
         If it is not known whether the model returns logits or probabilities.
 
@@ -119,11 +114,12 @@ def collect(
     >>> table.explainers, table.masks
     (['mine'], 4)
     """
-    nan_policy(nan)
     one_of("normalize", normalize, ("none", "minmax"))
     size = whole_number("batch_edges", batch_edges, 1)
     wanted = wanted_by(metrics)
-    levels, numbers = _levels(wanted, sparsity_levels, topk, table)
+    levels, numbers = shares_of(sparsity_levels), numbers_of(topk)
+    if sparsity_levels is None:
+        levels, numbers = wanted.shares, tuple(sorted({*wanted.numbers, *numbers}))
     if model is None and wanted.kinds:
         fix = "Only metrics of the edges, such as truth_auc, need none."
         raise InputError("is missing", where="model", fix=fix)
@@ -142,70 +138,39 @@ def collect(
         asked=wanted.kinds,
         masking=masking if isinstance(masking, str) else None,
     )
-    events, left_out = _without_nan(grouped(explanations), nan)
-    journal = Journal(path, settings, table)
-    asking = _Asking(asked, settings, size, nan, journal.held.values())
+    events = grouped(explanations)
+    for each in (each for event in events for each in event.explanations):
+        refuse_nan(each.importance, "importance", fix=f"{each.who}. Fix the explainer, or leave this one out.")
+    journal = Journal(path, settings)
+    asking = _Asking(asked, settings, size, journal.held.values())
     known = next((each for each in events if each.id in journal.held and len(journal.held[each.id].masks)), None)
     if known is not None and wanted.kinds:
         asking.recognise(journal.joined(known))
     for done, event in enumerate(events, 1):
         joined = journal.joined(event)
         masks = needed_masks(event.subgraph, joined.explanations, settings, event.id, joined.row_of)
-        whole = asking.answered(joined, masks) if len(masks) else joined
-        if whole is not None:
-            journal.add(whole)
+        journal.add(asking.answered(joined, masks) if len(masks) else joined)
         if progress is not None and len(masks):
             progress("asking the model", done, len(events))
-    if left_out:
-        journal.note(f"{left_out} explanations with NaN were left out")
-    if asking.omitted:
-        journal.note(f"{asking.omitted} events were left out, because the model answered NaN")
     journal.close()
-    answered = (journal.held[event.id] for event in events if event.id in journal.held)
-    return AnswerTable(settings, tuple(answered), tuple(journal.notes))
-
-
-def _levels(wanted: Wanted, levels: Any, topk: Any, table: AnswerTable | None) -> tuple[Any, Any]:
-    """The levels that are given, or those that the metrics name, together with those that a table has already."""
-    if levels is not None:
-        return shares_of(levels), numbers_of(topk)
-    shares = LEVELS if wanted.shares is None else wanted.shares
-    numbers = {*wanted.numbers, *numbers_of(topk)}
-    if table is not None:  # levels are only added
-        shares, numbers = (*shares, *table.settings.levels), {*numbers, *table.settings.topk}
-    return tuple(sorted({*shares})), tuple(sorted(numbers))
-
-
-def _without_nan(events: list[Event], nan: str) -> tuple[list[Event], int]:
-    """The events, without explanations that have NaN, and how many these are; an error if `nan` is "raise"."""
-    for each in (each for event in events for each in event.explanations if nan == "raise"):
-        refuse_nan(
-            each.importance, "importance", fix=f'{each.who}. Fix the explainer, or pass nan="omit" to leave it out.'
-        )
-    kept = [tuple(each for each in event.explanations if not np.isnan(each.importance).any()) for event in events]
-    left_out = sum(len(event.explanations) - len(said) for event, said in zip(events, kept, strict=True))
-    return [replace(event, explanations=said) for event, said in zip(events, kept, strict=True) if said], left_out
+    return AnswerTable(settings, tuple(journal.held[event.id] for event in events))
 
 
 class _Asking:
     """Sends masks in batches, or one by one if the model's answers depend on the rest of the batch."""
 
-    def __init__(self, model: Any, settings: Settings, batch_edges: int, nan: str, held: Iterable[Event]) -> None:
-        self._model, self._settings, self._batch_edges, self._nan = model, settings, batch_edges, nan
+    def __init__(self, model: Any, settings: Settings, batch_edges: int, held: Iterable[Event]) -> None:
+        self._model, self._settings, self._batch_edges = model, settings, batch_edges
         self._method = model.method if isinstance(model, MaskedCalls) else f"{type(model).__name__}.predict"
         self._alone = isinstance(model, MaskedCalls)
         self._classes = next((event.outputs.shape[1] for event in held if len(event.outputs)), None)
-        self.omitted = 0
 
-    def answered(self, event: Event, masks: Mask) -> Event | None:
-        """The event with the answers to these masks, too; None if some are NaN and are to be left out."""
+    def answered(self, event: Event, masks: Mask) -> Event:
+        """The event with the answers to these masks, too."""
         outputs, apart = self._watched(event, masks)
         if apart > INVARIANT and not self._alone:
             self._alone = True
             outputs, apart = self._watched(event, masks)
-        if np.isnan(outputs).any():
-            self.omitted += 1
-            return None
         return event.answered(masks, outputs, apart)
 
     def recognise(self, event: Event) -> None:
@@ -226,8 +191,6 @@ class _Asking:
     def _apart(self, event: Event, masks: Mask, outputs: Floats, row: int) -> float:
         """How far the answer to a mask is from that of a second time, alone."""
         pair = np.stack([outputs[row], self._predicted(event, masks[row : row + 1])[0]])
-        if np.isnan(pair).any():
-            return 0.0  # the event is left out
         first, second = probabilities(pair, self._settings.model_output)
         return float(np.abs(first - second).max())
 
@@ -241,8 +204,6 @@ class _Asking:
         if self._classes not in (None, outputs.shape[1]):
             raise InputError(f"{outputs.shape[1]} outputs per mask, but {self._classes} before", where=where)
         self._classes = outputs.shape[1]
-        if self._nan == "omit" and np.isnan(outputs).any():
-            return outputs  # an event with NaN is left out once it is complete
         return checked_outputs(outputs, self._settings.model_output, where)
 
 

@@ -9,7 +9,7 @@ from graphgauge.core.errors import UnknownNameError
 from graphgauge.core.metric import AS_CHOSEN, Estimate, Exempt, Metric, MetricFunction
 from graphgauge.core.registry import metric, select
 from graphgauge.core.result import Reference
-from graphgauge.explanation.masks import KINDS, Kind
+from graphgauge.explanation.masks import KINDS, LEVELS, Kind
 from graphgauge.explanation.sample import NEEDS, Sample, over_events
 
 LAWS: dict[str, bool | Exempt] = {
@@ -45,10 +45,10 @@ def estimated(sample: Sample, function: MetricFunction, params: Mapping[str, Any
 
 
 class Wanted(NamedTuple):
-    """What some metrics ask a model about: kinds of masks, and levels; shares are None for the usual ones."""
+    """What some metrics ask a model about: kinds of masks, and levels."""
 
     kinds: tuple[Kind, ...]
-    shares: tuple[float, ...] | None
+    shares: tuple[float, ...]
     numbers: tuple[int, ...]
 
 
@@ -115,7 +115,7 @@ def wanted_by(metrics: str | Sequence[Any] | None) -> Wanted:
     shares = tuple(sorted(float(each) for each in levels if each is not None and not each.startswith("k=")))
     numbers = tuple(sorted(int(each[2:]) for each in levels if each is not None and each.startswith("k=")))
     usual = not levels or None in levels or any(entry.name in CURVES for entry, _ in chosen)
-    return Wanted(tuple(kind for kind in KINDS if kind in kinds), None if usual else shares, numbers)
+    return Wanted(tuple(kind for kind in KINDS if kind in kinds), LEVELS if usual else shares, numbers)
 
 
 def refuse_foreign(name: Any) -> None:

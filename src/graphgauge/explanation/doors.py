@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from graphgauge.core.door import CONFIDENCE, METRICS, NAN, PROTOCOL, SEED, Door, Input, Option
+from graphgauge.core.door import CONFIDENCE, METRICS, PROTOCOL, SEED, Door, Input, Option
 
 _Output = Literal["logit", "probability"] | None
 _By = Literal["value", "abs"] | None
@@ -45,7 +45,7 @@ DOORS = (
             Option("delta_t", float | None, None, _DELTA, 0, inside=True),
             Option("groups", _Groups, None, _GROUPS),
         ),
-        common=(METRICS, CONFIDENCE, NAN, SEED, PROTOCOL),
+        common=(METRICS, CONFIDENCE, SEED, PROTOCOL),
         example="graphgauge explanation --table answers.jsonl --explainer gradient",
         progress=True,
     ),

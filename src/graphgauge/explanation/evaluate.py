@@ -20,7 +20,7 @@ from graphgauge.core.grid import Grid
 from graphgauge.core.items import Items
 from graphgauge.core.loop import broken_down, measure
 from graphgauge.core.metric import Estimate, NoChance
-from graphgauge.core.options import confidence_level, nan_policy, whole_number
+from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.registry import DEFAULT, Chosen, find, select
 from graphgauge.core.result import Result
@@ -59,7 +59,6 @@ def evaluate(
     delta_t: float | None = None,
     groups: Any = None,
     confidence: float = 0.95,
-    nan: str = "raise",
     protocol: str | None = None,
     sparsity_levels: Any = None,
     topk: Any = None,
@@ -97,8 +96,6 @@ def evaluate(
         `{name: {event: group}}`.
     confidence
         Level of the intervals.
-    nan
-        `raise`, or `omit`: explanations with NaN, and events whose answers are NaN, are left out and counted.
     protocol
         `"time_to_explain"` or `"time_to_explain_reference"`: the original protocol as its library computes it, or as
         its document defines it.
@@ -113,7 +110,7 @@ def evaluate(
     Raises
     ------
     InputError
-        If the table lacks masks that a metric needs, or a value is NaN and `nan` is `raise`.
+        If the table lacks masks that a metric needs, or a value is NaN.
     OptionError
         If an argument has no such value.
 
@@ -132,7 +129,6 @@ def evaluate(
     """
     signature(collect).bind_partial(**asking)  # refuses unknown names
     level, rules = confidence_level(confidence), Rules(score, label_threshold, delta_t)
-    nan_policy(nan)
     shared = {"sparsity_levels": sparsity_levels, "topk": topk, "model_output": model_output, "by": by, "ties": ties}
     asking |= shared | {"random": random, "seed": whole_number("seed", seed) or None}
     asking = {name: value for name, value in asking.items() if value is not None}
@@ -143,12 +139,12 @@ def evaluate(
     else:
         said = [explanations] if isinstance(explanations, Explanation) else list(explanations)
         chosen_of((each.explainer for each in said if isinstance(each, Explanation)), explainer)
-        answers = collect(table, said, metrics=metrics, nan=nan, **asking)
+        answers = collect(table, said, metrics=metrics, **asking)
     who = chosen_of(answers.explainers, explainer)
     sample = sample_of(answers, who, rules)
     refuse_joined(sample, protocol)
-    conventions = conventions_of(answers, rules, nan, protocol)
-    usual = conventions_of(AnswerTable(Settings(), ()), Rules(), "raise", None)
+    conventions = conventions_of(answers, rules, protocol)
+    usual = conventions_of(AnswerTable(Settings(), ()), Rules(), None)
     samples = samples_by_need(sample)
     listed, named = _selected(metrics, samples, sample)
     chosen = [(under(metric, protocol), params) for metric, params in listed]

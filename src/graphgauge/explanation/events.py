@@ -1,6 +1,6 @@
 """Events: one question each, with the explanations of all explainers and what the model answered; and their lines.
 
-A line of a .jsonl file is a header with settings, a note, or an event. Reading runs no code from a file.
+A line of a .jsonl file is a header with settings, or an event. Reading runs no code from a file.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def checked_outputs(outputs: Floats, model_output: str | None, where: str) -> Fl
     """The answers, checked for NaN and against the declared `model_output`."""
     if model_output is None:
         raise InputError("answers without model_output", where=where, fix="Is the header of the table complete?")
-    refuse_nan(outputs, where, fix='Fix the model, or pass nan="omit" to leave such events out.')
+    refuse_nan(outputs, where, fix="Fix the model, or leave such events out.")
     if model_output == "logit":
         if outputs.shape[1] > 1 and (np.isposinf(outputs).any() or np.isneginf(outputs).all(axis=1).any()):
             raise InputError("infinite logits have no probabilities", where=where)
@@ -318,11 +318,10 @@ class _ExplanationFields(Struct, omit_defaults=True, forbid_unknown_fields=True)
 
 
 class Line(Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """A header has a schema and settings, a note only that, an event the rest; explanations alone have no masks."""
+    """A header has a schema and settings, an event the rest; explanations alone have no masks."""
 
     schema: str | UnsetType = UNSET
     settings: Settings | UnsetType = UNSET
-    note: str | UnsetType = UNSET
     event: int | str | UnsetType = UNSET
     target: Any = None
     label: int | None = None
@@ -337,11 +336,6 @@ class Line(Struct, omit_defaults=True, forbid_unknown_fields=True):
 def header_line(settings: Settings) -> bytes:
     """The first line of a table."""
     return _encoded(Line(schema=SCHEMA, settings=settings))
-
-
-def note_line(note: str) -> bytes:
-    """A line that says what was left out."""
-    return _encoded(Line(note=note))
 
 
 def event_line(event: Event) -> bytes:

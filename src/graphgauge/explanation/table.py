@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,6 @@ from graphgauge.explanation.events import (
     joined,
     line_of,
     located,
-    note_line,
     refuse_two_kinds,
 )
 from graphgauge.explanation.inputs import RANDOM, Explanation
@@ -43,7 +42,7 @@ Placed = tuple[str, Line]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AnswerTable:
-    """Answered events in order, with the settings they were collected under; `notes` say what was left out.
+    """Answered events in order, with the settings they were collected under.
 
     Examples
     --------
@@ -62,7 +61,6 @@ class AnswerTable:
 
     settings: Settings
     events: tuple[Event, ...]
-    notes: tuple[str, ...] = ()
     # What explainers share: samples of random orders.
     shared: dict[Any, Any] = field(default_factory=dict, repr=False)
 
@@ -124,8 +122,7 @@ class AnswerTable:
         InputError
             If the file cannot be written.
         """
-        notes = [note_line(note) for note in self.notes]
-        write_lines([header_line(self.settings), *map(event_line, self.events), *notes], path_of(path, TABLE))
+        write_lines([header_line(self.settings), *map(event_line, self.events)], path_of(path, TABLE))
 
 
 def chosen_of(explainers: Iterable[str], name: str | None) -> str:
@@ -138,7 +135,7 @@ def chosen_of(explainers: Iterable[str], name: str | None) -> str:
 
 
 def read_table(path: str | Path) -> AnswerTable:
-    """Read a table; this executes no code from the file. An incomplete last line is left out, with a note.
+    """Read a table; this executes no code from the file. An incomplete last line is left out.
 
     Parameters
     ----------
@@ -165,16 +162,8 @@ def read_table(path: str | Path) -> AnswerTable:
     >>> len(explanation.read_table("answers.jsonl")) == len(table)
     True
     """
-    table, complete = read_part(path_of(path, TABLE))
-    if complete:
-        return table
-    return replace(table, notes=(*table.notes, "the last line of the file is incomplete and was left out"))
-
-
-def read_part(path: Path) -> tuple[AnswerTable, bool]:
-    """The table in a file, and whether its last line is complete."""
-    lines, complete = read_lines(path)
-    return _table(lines, str(path)), complete
+    target = path_of(path, TABLE)
+    return _table(read_lines(target)[0], str(target))
 
 
 def read_explanations(path: str | Path) -> list[Explanation]:
@@ -209,7 +198,7 @@ def read_explanations(path: str | Path) -> list[Explanation]:
         what = "the last line is incomplete" if lines else "is empty"
         raise InputError(what, where=str(path), fix="Write it again with write_explanations.")
     with located(str(path)):
-        _, events, _ = _joined_lines(lines)
+        _, events = _joined_lines(lines)
         refuse_two_kinds(events)
     return [each for event in events.values() for each in event.explanations]
 
@@ -280,10 +269,10 @@ def _table(lines: Sequence[Placed], where: str) -> AnswerTable:
     with located(where):
         if not lines:
             raise InputError("is empty", fix="A table has at least a header.")
-        settings, events, notes = _joined_lines(lines)
+        settings, events = _joined_lines(lines)
         if settings is None:
             raise InputError("not a table: it has no header", fix="Read explanations with read_explanations.")
-        return AnswerTable(settings, tuple(events.values()), tuple(notes))
+        return AnswerTable(settings, tuple(events.values()))
 
 
 def _settings_of(line: Line, before: Settings | None) -> Settings:
@@ -297,21 +286,18 @@ def _settings_of(line: Line, before: Settings | None) -> Settings:
     return line.settings
 
 
-def _joined_lines(lines: Sequence[Placed]) -> tuple[Settings | None, dict[EventId, Event], dict[str, None]]:
-    """The settings of the headers, of which each has those of the first or wider ones, the events by id, and notes."""
+def _joined_lines(lines: Sequence[Placed]) -> tuple[Settings | None, dict[EventId, Event]]:
+    """The settings of the headers, of which each has those of the first or wider ones, and the events by id."""
     settings: Settings | None = None
     events: dict[EventId, Event] = {}
-    notes: dict[str, None] = {}
     for place, line in lines:
         with located(place):
             if line.schema is not UNSET:
                 settings = _settings_of(line, settings)
-            elif line.note is not UNSET:
-                notes[line.note] = None
             else:
                 event = event_of(line, settings)
                 events[event.id] = joined(events[event.id], event) if event.id in events else event
-    return settings, events, notes
+    return settings, events
 
 
 def path_of(path: Any, ending: str = "") -> Path:
@@ -330,16 +316,12 @@ def path_of(path: Any, ending: str = "") -> Path:
 
 
 class Journal:
-    """The events that are answered already, by id; with a path, those of the file, to which finished ones are added."""
+    """The events that are answered, by id; with a path, also those of the file, to which finished ones are added."""
 
-    def __init__(self, path: str | Path | None, settings: Settings, table: AnswerTable | None = None) -> None:
+    def __init__(self, path: str | Path | None, settings: Settings) -> None:
         self._path = None if path is None else path_of(path, TABLE)
         self._settings, self._head = settings, header_line(settings)
         self.held: dict[EventId, Event] = {}
-        self.notes: list[str] = []
-        self._filed: dict[EventId, Any] = {}
-        if table is not None:
-            self._take(table, "table")
         if self._path is not None and self._path.is_file() and self._path.stat().st_size > 0:
             self._resume(self._path)
 
@@ -347,21 +329,14 @@ class Journal:
         """The event with what is held of it; another question or importance under the same names is an error."""
         if event.id not in self.held:
             return event
-        with located("table" if self._path is None else str(self._path)):
+        with located(str(self._path)):
             return joined(self.held[event.id], event)
 
     def add(self, event: Event) -> None:
         """Keep an event, and append it if the file does not have all of it."""
-        self.held[event.id] = event
-        if self._path is not None and self._filed.get(event.id) != _content(event):
+        if self._path is not None and (event.id not in self.held or _content(self.held[event.id]) != _content(event)):
             self._write(event_line(event))
-            self._filed[event.id] = _content(event)
-
-    def note(self, note: str) -> None:
-        """Keep what is to say about all, once."""
-        if note not in self.notes:
-            self.notes.append(note)
-            self._write(note_line(note))
+        self.held[event.id] = event
 
     def close(self) -> None:
         """A table without events still has a header."""
@@ -381,23 +356,18 @@ class Journal:
         self._head = b""
 
     def _resume(self, path: Path) -> None:
-        """Take what the file has, and make it end with a complete line."""
-        table, complete = read_part(path)
-        self._take(table, str(path))
+        """Take what the file has, if these settings ask for all of its masks, and make it end with a complete line."""
+        lines, complete = read_lines(path)
+        table = _table(lines, str(path))
+        if not self._settings.extends(table.settings):
+            what = f"was collected with different settings: {', '.join(self._settings.differing(table.settings))}"
+            fix = "Collect into another file; levels can be added, but not left out."
+            raise InputError(what, where=str(path), fix=fix)
         content = read_bytes(path)
         if not content.endswith(b"\n"):
             write_lines([content + b"\n" if complete else content[: content.rfind(b"\n") + 1]], path)
         self._head = b"" if table.settings == self._settings else self._head
-        self._filed = {event.id: _content(event) for event in table}
-
-    def _take(self, table: AnswerTable, where: str) -> None:
-        """Start from the answers of a table, if these settings ask for all of its masks."""
-        if not self._settings.extends(table.settings):
-            what = f"was collected with different settings: {', '.join(self._settings.differing(table.settings))}"
-            fix = "Collect into another file; levels can be added, but not left out."
-            raise InputError(what, where=where, fix=fix)
-        self.held |= {event.id: event for event in table}
-        self.notes += [note for note in table.notes if note not in self.notes]
+        self.held = {event.id: event for event in table}
 
 
 def _content(event: Event) -> tuple[Any, ...]:

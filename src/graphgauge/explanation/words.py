@@ -22,10 +22,9 @@ _SCORES = {
 }
 
 
-def conventions_of(table: AnswerTable, rules: Rules, nan: str, protocol: str | None) -> dict[str, str]:
+def conventions_of(table: AnswerTable, rules: Rules, protocol: str | None) -> dict[str, str]:
     """How masks were chosen and answers are scored, in words."""
     settings = table.settings
-    omitted = "; ".join(note.partition(",")[0] for note in table.notes)
     return {
         **({} if settings.model_output is None else {"model_output": settings.model_output}),
         **({} if settings.masking is None else {"masking": _MASKING.get(settings.masking, settings.masking)}),
@@ -36,7 +35,6 @@ def conventions_of(table: AnswerTable, rules: Rules, nan: str, protocol: str | N
         "sweep": f"{settings.acc_points} points from 0 to {settings.acc_cap:g}",
         "label_threshold": f"{rules.label_threshold:g}",
         "delta_t": "range of the candidates' times" if rules.delta_t is None else f"{rules.delta_t:g}",
-        "nan": f"{nan}: {omitted}" if omitted else nan,
         **({} if protocol is None else {"protocol": protocol}),
     }
 
