@@ -40,13 +40,12 @@ class _TimedEdges(NamedTuple):
     """The edges with times of all rankings that some level selects, each after those of its ranking before it.
 
     `ranking` is the number of the edge's ranking, `rank` that of its unit in it. `agreement` is the sum of
-    cos(|tᵢ − tⱼ|/ΔT) over the earlier edges of the ranking that share a node with it, and `neighbours` their number.
+    cos(|tᵢ − tⱼ|/ΔT) over the earlier edges of the ranking that share a node with it.
     """
 
     ranking: Ints
     rank: Ints
     agreement: Floats
-    neighbours: Ints
 
 
 def _timed_edges(sample: Sample, levels: Sequence[Level]) -> _TimedEdges:
@@ -67,7 +66,7 @@ def _timed_edges(sample: Sample, levels: Sequence[Level]) -> _TimedEdges:
             first_node, longest = first_node + len(ranks) * len(graph.nodes), max(longest, len(graph))
         first_ranking += len(ranks)
     ranking, rank, source, sink, phase = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return _TimedEdges(ranking, rank, *touching(source, sink, phase, longest))
+    return _TimedEdges(ranking, rank, touching(source, sink, phase, longest))
 
 
 def _phase(sample: Sample, event: Event) -> Floats | None:
@@ -79,47 +78,33 @@ def _phase(sample: Sample, event: Event) -> Floats | None:
     return phase
 
 
-def _cohesiveness(sample: Sample, level: Level, pairs: str) -> Estimate:
-    """Of each ranking, the summed agreement of its selected edges over the number of pairs; NaN without pairs."""
-    levels = sample.grid if level in sample.grid else (level,)
-    edges = sample.memo(("timed edges", levels), lambda sample: _timed_edges(sample, levels))
-    selected = np.flatnonzero(edges.rank < sample.count(level)[sample.event[edges.ranking]])
-    ranking, rankings = edges.ranking[selected], len(sample.owner)
-    agreement = np.bincount(ranking, edges.agreement[selected], rankings)
-    count = np.bincount(ranking, minlength=rankings)
-    adjacent = np.bincount(ranking, edges.neighbours[selected], rankings)
-    number = count * (count - 1) / 2 if pairs == "all" else adjacent
-    values = np.divide(agreement, number, out=np.full(rankings, np.nan), where=number > 0)
-    # No cosine of differences up to ΔT itself is negative.
-    bounds = _UNIT if sample.rules.delta_t is None else (-1.0, 1.0)
-    estimate = sample.mean(values, _NO_TIMES, bounds)
-    return replace(estimate, facts={**estimate.facts, "bounds": bounds})
-
-
-_timed = partial(
-    _selected,
+@_selected(
+    "cohesiveness@{level}",
     needs=("times",),
     reference="chen2023",
     conventions=EMPTY | {"delta_t": AS_CHOSEN},
     bounds=(-1, 1),
     levels=against("shuffled"),
+    default=True,
 )
-
-
-@_timed("cohesiveness@{level}", default=True)
 def cohesiveness_at(sample: Sample, *, level: Level = _FIFTH) -> Estimate:
     """How close the edges of the explanation are to each other, in the graph and in time.
 
     The mean over ordered pairs of different edges of cos(|tᵢ − tⱼ|/ΔT) if they share a node and 0 otherwise; ΔT is the
     range of all candidates' times. With a smaller `delta_t` the value can be negative.
     """
-    return _cohesiveness(sample, level, "all")
-
-
-@_timed("cohesiveness_adjacent@{level}")
-def cohesiveness_adjacent(sample: Sample, *, level: Level = _USUAL) -> Estimate:
-    """How close in time those edges of the explanation are that share a node: the mean of cos(|tᵢ − tⱼ|/ΔT)."""
-    return _cohesiveness(sample, level, "adjacent")
+    levels = sample.grid if level in sample.grid else (level,)
+    edges = sample.memo(("timed edges", levels), lambda sample: _timed_edges(sample, levels))
+    selected = np.flatnonzero(edges.rank < sample.count(level)[sample.event[edges.ranking]])
+    ranking, rankings = edges.ranking[selected], len(sample.owner)
+    agreement = np.bincount(ranking, edges.agreement[selected], rankings)
+    count = np.bincount(ranking, minlength=rankings)
+    number = count * (count - 1) / 2
+    values = np.divide(agreement, number, out=np.full(rankings, np.nan), where=number > 0)
+    # No cosine of differences up to ΔT itself is negative.
+    bounds = _UNIT if sample.rules.delta_t is None else (-1.0, 1.0)
+    estimate = sample.mean(values, _NO_TIMES, bounds)
+    return replace(estimate, facts={**estimate.facts, "bounds": bounds})
 
 
 # ---- a known truth
@@ -142,12 +127,13 @@ class _Overlaps(NamedTuple):
 
 def _overlaps(sample: Sample, levels: Sequence[Level]) -> _Overlaps:
     counts = np.stack([sample.count(level) for level in levels], axis=1)[:, :, np.newaxis]
-    hits, right = [np.empty((0, len(levels)))], np.full(len(sample), np.nan)
+    right, numbers = np.full(len(sample), np.nan), [np.empty((0, len(levels), 2))]
     for place, (event, ranks, count) in enumerate(zip(sample.events, sample.ranks, counts, strict=True)):
-        truth = np.full(ranks.shape[1], np.nan) if event.truth is None else event.truth.astype(np.float64)
-        hits.append((ranks[:, np.newaxis] < count) @ truth)
+        truth = np.full(ranks.shape[1], np.nan) if event.truth is None else event.truth
+        numbers.append((ranks[:, np.newaxis] < count) @ np.stack([truth, np.ones(len(truth))], axis=1))
         right[place] = truth.sum()
-    return _Overlaps(np.concatenate(hits), counts[sample.event, :, 0].astype(np.float64), right[sample.event])
+    hits, selected = np.moveaxis(np.concatenate(numbers), -1, 0)
+    return _Overlaps(hits, selected, right[sample.event])
 
 
 def _overlap(sample: Sample, level: Level, share: Share) -> Estimate:
