@@ -23,8 +23,6 @@ KEYS = [
         "stability_jaccard",
         "stability_spearman",
         "elapsed",
-        "deletion_auc",
-        "insertion_auc",
     )
 ]
 
