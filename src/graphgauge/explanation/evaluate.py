@@ -30,7 +30,7 @@ from graphgauge.explanation.declared import COMPARED, estimated, refuse_foreign,
 from graphgauge.explanation.fidelity import refuse_joined, under
 from graphgauge.explanation.figure import curves
 from graphgauge.explanation.inputs import RANDOM, Explanation
-from graphgauge.explanation.masks import LEVELS, Settings, numbers_of, shares_of
+from graphgauge.explanation.masks import Settings
 from graphgauge.explanation.sample import Rules, Sample, sample_of, samples_by_need
 from graphgauge.explanation.table import AnswerTable, chosen_of
 from graphgauge.explanation.words import TOLD, conventions_of
@@ -370,12 +370,9 @@ def _against_random(result: Result, estimate: Estimate, chosen: Chosen, sample: 
 
 def _refuse_other(settings: Settings, asking: Mapping[str, Any]) -> None:
     """A table was collected with options of its own, which can be repeated; the ranking of none is normalised."""
-    given = {name: asking[name] for name in settings.__struct_fields__ if name in asking}
-    levels, topk = shares_of(asking.get("sparsity_levels")), numbers_of(asking.get("topk"))
-    Settings(**given | {"levels": levels or LEVELS, "topk": topk})  # refuses what no table could have
     for name, value in asking.items():
         own = getattr(settings, name, None)
-        if name != "normalize" and (own is None or value != own):
+        if name != "normalize" and value != own:
             own = "" if own is None else f", with {name}={own!r}"
             what = f"{name}={value!r:.40} is an option of asking, and the table was collected already{own}"
             raise OptionError(what, fix=f"Leave it out, or collect with {name}=.").about(name)

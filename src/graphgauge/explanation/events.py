@@ -102,23 +102,19 @@ def grouped(explanations: Iterable[Explanation]) -> list[Event]:
     said: list[Any] = [*explanations] if several else [explanations]
     kind = next((type(each) for each in said if not isinstance(each, Explanation)), None)
     if kind is not None:
-        name = f"{kind.__module__}." * ("torch" in kind.__module__) + kind.__name__
-        what = f"expected Explanation objects, found {name}"
+        what = f"expected Explanation objects, found {kind.__name__}"
         fix = "Read a file with read_explanations; wrap other libraries' objects with from_pyg or from_result."
         raise InputError(what, where="explanations", fix=fix)
     named = {each.context.event is not None for each in said}
     if len(named) > 1:
         what = "some events have an id and others have none"
         raise InputError(what, where="explanations", fix="Give ids to all events or to none.")
-    if named == {False}:
-        _refuse_repeated(said)
     number: dict[int, int] = {}
     by_id: dict[EventId, list[Explanation]] = {}
     for each in said:
         own = each.context.event
         event = number.setdefault(id(each.context), len(number)) if own is None else own
         by_id.setdefault(event, []).append(each)
-    refuse_two_kinds(by_id)
     return [Event(_shared([each.context for each in own], event), tuple(own)) for event, own in by_id.items()]
 
 
@@ -142,14 +138,6 @@ def joined(earlier: Event, later: Event) -> Event:
     return whole.answered(later.masks[new], later.outputs[new], later.apart)
 
 
-def refuse_two_kinds(ids: Iterable[EventId]) -> None:
-    """Refuse an id that is there as a number and as text."""
-    distinct = {*ids}
-    if len({str(each) for each in distinct}) < len(distinct):
-        what = "two event ids are the same number, once as a number and once as text"
-        raise InputError(what, where="explanations", fix="Use numbers or text for all event ids, not both.")
-
-
 @contextmanager
 def located(place: str) -> Iterator[None]:
     """Add a place to errors in this block."""
@@ -160,18 +148,6 @@ def located(place: str) -> Iterator[None]:
         raise InputError(error.what, where=where, fix=error.fix) from error.__cause__
     except (ValueError, OverflowError) as error:
         raise InputError(f"cannot be read ({error})", where=place) from None
-
-
-def _refuse_repeated(said: Sequence[Explanation]) -> None:
-    """Refuse a question that an explainer explains in two contexts; without ids it would count as two events."""
-    earlier: dict[Any, list[Context]] = {}
-    for each in said:
-        contexts = earlier.setdefault((*each.key, each.context.subgraph.edge_index.tobytes()), [])
-        if any(_difference(each.context, other) is None for other in contexts if other is not each.context):
-            what = f"{each.explainer!r:.80} explains the same subgraph and target twice, without event ids"
-            fix = "Name every explainer (explainer=), and give explanations of one event the same id (event=)."
-            raise InputError(what, where="explanations", fix=fix)
-        contexts.append(each.context)
 
 
 # ---- one question

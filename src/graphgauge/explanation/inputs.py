@@ -301,10 +301,10 @@ class Explanation:
     def __post_init__(self) -> None:
         if not isinstance(self.context, Context):
             raise InputError(f"expected a Context, found {type(self.context).__name__}", where="context")
-        if not isinstance(self.explainer, str):
-            raise InputError(f"expected a name, found {self.explainer!r:.60}", where="explainer")
-        if not self.explainer.strip() or self.explainer == RANDOM:
-            raise InputError(f"{self.explainer!r} cannot name an explainer", where="explainer", fix="Use another text.")
+        if not isinstance(self.explainer, str) or self.explainer.strip() in ("", RANDOM):
+            raise InputError(
+                f"{self.explainer!r:.60} cannot name an explainer", where="explainer", fix="Use another text."
+            )
         importance = as_numeric(self.importance, "importance")
         expected = len(self.context.subgraph)
         if importance.shape != (expected,):

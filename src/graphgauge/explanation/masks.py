@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
-from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.options import number, whole_number
 from graphgauge.core.random import Random
 from graphgauge.core.types import Floats, Ints, Mask
@@ -156,11 +156,7 @@ def unit_importance(explanation: Explanation, by: str) -> Floats:
     # Summed in sorted order, so that the order of the edges does not change the last bit.
     order = np.argsort(values, kind="stable")
     owner = subgraph.unit_of[order]
-    with np.errstate(invalid="ignore"):
-        means: Floats = np.bincount(owner, values[order], subgraph.unit_count) / np.bincount(owner)
-    if np.isnan(means).any() and not np.isnan(values).any():
-        raise InputError("a unit has edges of importance ∞ and −∞", where="importance", fix=f"{explanation.who}.")
-    return means
+    return np.asarray(np.bincount(owner, values[order], subgraph.unit_count) / np.bincount(owner))
 
 
 def rankings(explanation: Explanation, values: Floats, settings: Settings) -> Ints:

@@ -30,7 +30,6 @@ from graphgauge.explanation.events import (
     joined,
     line_of,
     located,
-    refuse_two_kinds,
 )
 from graphgauge.explanation.inputs import RANDOM, Explanation
 from graphgauge.explanation.masks import Settings
@@ -68,7 +67,6 @@ class AnswerTable:
         classes = {event.outputs.shape[1] for event in self.events if len(event.outputs)}
         if len(classes) > 1:
             raise InputError(f"answers with {' and '.join(map(str, sorted(classes)))} classes in one table")
-        refuse_two_kinds(event.id for event in self.events)
 
     def __len__(self) -> int:
         return len(self.events)
@@ -199,7 +197,6 @@ def read_explanations(path: str | Path) -> list[Explanation]:
         raise InputError(what, where=str(path), fix="Write it again with write_explanations.")
     with located(str(path)):
         _, events = _joined_lines(lines)
-        refuse_two_kinds(events)
     return [each for event in events.values() for each in event.explanations]
 
 
@@ -301,11 +298,8 @@ def _joined_lines(lines: Sequence[Placed]) -> tuple[Settings | None, dict[EventI
 
 
 def path_of(path: Any, ending: str = "") -> Path:
-    """A path, or an error that says what was passed in its place; that of a table ends in .jsonl."""
-    try:
-        target = Path(path)
-    except TypeError:
-        raise InputError(f"expected a path, found {type(path).__name__}", where="path") from None
+    """A path; that of a table ends in .jsonl."""
+    target = Path(path)
     if ending and target.suffix.lower() != ending:
         what = f"unknown file ending {target.suffix.lower()!r} for a table"
         raise InputError(what, where=str(path), fix=f"Use {ending}.")

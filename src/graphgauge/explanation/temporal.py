@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -142,8 +141,6 @@ def reaching_events(src: Any, dst: Any, time: Any, nodes: Any, before: float, *,
     source, sink = _ends(src, dst)
     moments = _times(time, source)
     refuse_nan(moments, "time", fix="Give every event its time.")
-    if not isinstance(before, Real) or before != before:
-        raise InputError(f"expected a time, found {before!r:.60}", where="before")
     asked = as_labels(np.atleast_1d(on_host(nodes, "nodes")), "nodes")
     limit = len(source) if hops is None else whole_number("hops", hops, 1)
     source, sink, asked = _numbered(src=source, dst=sink, nodes=asked)
