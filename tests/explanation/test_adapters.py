@@ -369,10 +369,3 @@ def test_selected_events_rank_first_also_next_to_infinities(infinite: float) -> 
     said.extras = {"selected_eidx": [numbers[0], numbers[2]]}
     values = ex.from_result(said, src=np.arange(40), dst=np.arange(40) + 1).importance
     assert set(np.argsort(-values)[:2].tolist()) == {0, 2}
-
-
-def test_candidates_of_a_result_are_listed_once() -> None:
-    said = result()
-    said.context.subgraph.payload["candidate_eidx"] = [3] * len(said.importance_edges)
-    with pytest.raises(InputError, match="an event is listed twice"):
-        ex.from_result(said, src=np.arange(40), dst=np.arange(40) + 1)

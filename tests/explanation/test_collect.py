@@ -173,8 +173,6 @@ def test_what_cannot_be_asked() -> None:
     for wrong in (5, "model"):
         with pytest.raises(InputError, match=f"model: {type(wrong).__name__} has neither predict nor"):
             ex.collect(wrong, random_explanations(0, 1))
-    with pytest.raises(InputError, match=r"model: Fixed is a class\. Pass an instance of it"):
-        ex.collect(Fixed, random_explanations(0, 1), model_output="logit")
     for explanations in (None, 5, path_of(3), "run.jsonl"):
         with pytest.raises(InputError, match=f"expected Explanation objects, found {type(explanations).__name__}"):
             ex.collect(Weighted(0), explanations)

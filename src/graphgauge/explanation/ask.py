@@ -271,8 +271,6 @@ def greedy(model: Any, context: Context, *, model_output: str | None = None) -> 
 
 def as_model(model: Any) -> Any:
     """The model in the form that `collect` calls: unchanged, or wrapped in an adapter."""
-    if isinstance(model, type):
-        raise InputError(f"{model.__name__} is a class", where="model", fix="Pass an instance of it.")
     with own_code(f"model {type(model).__name__}"):  # checking for a property calls it
         if isinstance(model, Model):
             return model

@@ -18,7 +18,7 @@ from graphgauge.explanation.inputs import RANDOM
 from graphgauge.explanation.sample import Sample
 
 SIZE = (10.4, 3.8)
-_SIDES = {"drop": "decrease without the top edges (higher is better)", "keep": "decrease with them alone (lower)"}
+_SIDES = {"drop": "decrease without the top edges (higher)", "keep": "decrease with them alone (lower)"}
 # Names longer than this are cut.
 _NAME = 24
 

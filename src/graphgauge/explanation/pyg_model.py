@@ -93,7 +93,6 @@ class PyGModel:
         graphs = int(self._graph_of.max(initial=0)) + 1
         self.targets = graphs if self.task == "graph" else self.graph.nodes[self.types[0]]
         self.everything = Part(self.graph, np.arange(nodes), np.arange(sum(self.graph.edges.values())))
-        self._answers: AnyArray | None = None
         self._reached: dict[str, tuple[Ints, int]] = {}
         self._last: tuple[str, Part] | None = None
 
@@ -118,11 +117,9 @@ class PyGModel:
         Raises
         ------
         InputError
-            If it is no explainer, or explains a regression.
+            If it explains a regression.
         """
-        config = getattr(explainer, "model_config", None)
-        if config is None:
-            raise InputError(f"expected an Explainer, found {type(explainer).__name__}", where="explainer")
+        config = explainer.model_config
         if config.mode.value == "regression":
             raise InputError("explains a regression, which has no classes", where="explainer")
         # The softmax of log-probabilities is exact.
@@ -286,12 +283,7 @@ class PyGModel:
         AnyArray
             (classes,)
         """
-        if self.task != "node":
-            return np.asarray(self._ask(self.whole(target), target)[0])
-        if self._answers is None:  # one call answers about all nodes
-            self._answers = self._output(self.graph, [0], np.ones((1, len(self.everything.edges)), bool))
-        answer: AnyArray = self._answers[target]
-        return answer
+        return np.asarray(self._ask(self.whole(target), target)[0])
 
     # ---- reach
 

@@ -84,8 +84,6 @@ def from_result(
         if values is None:
             raise InputError(f"there is no {name}", where="result")
     candidates = whole_numbers(listed, "candidate_eidx").reshape(-1)
-    if len(np.unique(candidates)) < len(candidates):
-        raise InputError("an event is listed twice", where="candidate_eidx")
     if src is None and dst is None:
         ends, times = _own_ends(len(candidates), native, payload, time)
     else:
@@ -141,9 +139,10 @@ def reaching_events(src: Any, dst: Any, time: Any, nodes: Any, before: float, *,
     source, sink = _ends(src, dst)
     moments = _times(time, source)
     refuse_nan(moments, "time", fix="Give every event its time.")
+    number("before", before)
     asked = as_labels(np.atleast_1d(on_host(nodes, "nodes")), "nodes")
     limit = len(source) if hops is None else whole_number("hops", hops, 1)
-    source, sink, asked = _numbered(src=source, dst=sink, nodes=asked)
+    source, sink, asked = _numbered(source, sink, asked)
     pairs = np.stack([source, sink], axis=1).tolist()
     away = [limit] * (1 + max(each.max(initial=0) for each in (source, sink, asked)))
     for node in asked.tolist():
@@ -224,7 +223,7 @@ def cohesiveness_prefixes(src: Any, dst: Any, time: Any, *, delta_t: float | Non
     phase = phases(_times(time, source), delta_t)
     if phase is None:
         return np.full(len(source), np.nan)
-    source, sink = _numbered(src=source, dst=sink)
+    source, sink = _numbered(source, sink)
     agreement = touching(source, sink, phase, len(source))
     first = np.arange(1, len(source) + 1)
     count = first * (first - 1)
@@ -412,15 +411,9 @@ def _times(time: Any, source: AnyArray) -> AnyArray:
     return times
 
 
-def _numbered(**ids: AnyArray) -> list[Ints]:
+def _numbered(*ids: AnyArray) -> list[Ints]:
     """Nodes as numbers from 0, which stand for the same ids in all arrays; whole numbers are not rounded."""
-    texts = [name for name, array in ids.items() if array.size and array.dtype.kind == "U"]
-    numeric = [name for name, array in ids.items() if array.size and array.dtype.kind != "U"]
-    if texts and numeric:
-        fix = "Use one type for all nodes, integers or text."
-        raise InputError(f"are text, and those of {numeric[0]} are numbers", where=texts[0], fix=fix)
-    arrays = [*ids.values()]
-    if np.result_type(*arrays).kind == "f":  # what NumPy makes of 64 bits with and without sign
-        arrays = [array.astype(object) for array in arrays]
-    numbers = np.unique(np.concatenate(arrays), return_inverse=True)[1].astype(np.int64)
-    return np.split(numbers, np.cumsum([len(each) for each in arrays])[:-1])
+    if np.result_type(*ids).kind == "f":  # what NumPy makes of 64 bits with and without sign
+        ids = tuple(array.astype(object) for array in ids)
+    numbers = np.unique(np.concatenate(ids), return_inverse=True)[1].astype(np.int64)
+    return np.split(numbers, np.cumsum([len(each) for each in ids])[:-1])
