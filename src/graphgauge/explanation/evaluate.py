@@ -199,7 +199,7 @@ def compare(
     Parameters
     ----------
     table
-        The result of `collect` or `read_table`; or explanations, for a metric that needs no model.
+        The result of `collect` or `read_table`.
     metric
         Key of the metric. An explainer that names edges against the answer changes it as much as one that names edges
         for it: prefer one with a sign, such as `fidelity_drop.signed@0.1`, to the size of a change.
@@ -242,21 +242,14 @@ def compare(
     >>> {standing.method: round(standing.mean, 4) for standing in test.standings}
     {'right': 0.3, 'wrong': 0.1}
     """
-    if isinstance(table, Sequence) and table and isinstance(table[0], Explanation):
-        table = collect(None, table, metrics=[metric])
     answers = _as_table(table)
     refuse_foreign(metric)
     entry, params = find(metric, "explanation")
     key = entry.key_of(**params)
     names = [explainers] if isinstance(explainers, str) else list(explainers or answers.explainers)
-    for name in names:
-        one_of("explainer", name, answers.explainers)
     drawn = answers.settings.random and not isinstance(entry.chance, NoChance) and "seeds" not in entry.needs
     if random and drawn and RANDOM not in names:
         names.append(RANDOM)
-    if len(names) < 2:
-        fix = "A comparison needs at least two explainers."
-        raise InputError(f"found explainers: {', '.join(names) or 'none'}", fix=fix)
     asked = None if options.get("protocol") else [key]
     found = {name: evaluate(answers, explainer=name, metrics=asked, **options) for name in names}
     # Of the numbers alone: what else is to say about an explainer is no part of the comparison.
