@@ -124,7 +124,6 @@ def test_nodes_by_any_name_in_any_order_and_neither_changed():
         (([0, 1], [1, 2], [0.0]), {}, "one time per edge"),
         (([0, 1], [1], [0, 1]), {}, "dst"),
         (([0.5, 1], [1, 2], [0, 1]), {}, "src"),
-        (([0, 1], ["a", "b"], [0, 1]), {}, "Use one type for all nodes"),
         (([0, 1], [1, 2], ["a", "b"]), {}, "expected numbers"),
     ],
 )

@@ -30,7 +30,7 @@ from graphgauge.explanation.declared import COMPARED, estimated, refuse_foreign,
 from graphgauge.explanation.fidelity import refuse_joined, under
 from graphgauge.explanation.figure import curves
 from graphgauge.explanation.inputs import RANDOM, Explanation
-from graphgauge.explanation.masks import Settings
+from graphgauge.explanation.masks import LEVELS, Settings, numbers_of, shares_of
 from graphgauge.explanation.sample import Rules, Sample, sample_of, samples_by_need
 from graphgauge.explanation.table import AnswerTable, chosen_of
 from graphgauge.explanation.words import TOLD, conventions_of
@@ -247,6 +247,8 @@ def compare(
     entry, params = find(metric, "explanation")
     key = entry.key_of(**params)
     names = [explainers] if isinstance(explainers, str) else list(explainers or answers.explainers)
+    for name in names:
+        one_of("explainer", name, answers.explainers)
     drawn = answers.settings.random and not isinstance(entry.chance, NoChance) and "seeds" not in entry.needs
     if random and drawn and RANDOM not in names:
         names.append(RANDOM)
@@ -363,6 +365,9 @@ def _against_random(result: Result, estimate: Estimate, chosen: Chosen, sample: 
 
 def _refuse_other(settings: Settings, asking: Mapping[str, Any]) -> None:
     """A table was collected with options of its own, which can be repeated; the ranking of none is normalised."""
+    given = {name: asking[name] for name in settings.__struct_fields__ if name in asking}
+    levels, topk = shares_of(asking.get("sparsity_levels")), numbers_of(asking.get("topk"))
+    Settings(**given | {"levels": levels or LEVELS, "topk": topk})  # refuses what no table could have
     for name, value in asking.items():
         own = getattr(settings, name, None)
         if name != "normalize" and value != own:
