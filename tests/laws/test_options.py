@@ -36,12 +36,13 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "seed": ("x", -1, 1.5, True),
     "threads": (0, -3, "a", 1.5),
 }
-# Options that a family does not have: some draw nothing, asking a model has no threads of its own, and samples with NaN
-# are refused.
+# Options that a family does not have: some draw nothing, asking a model has no threads of its own, and NaN in samples
+# and explanations is refused.
 DRAW_NOTHING = {(name, "seed") for name in ("ranking", "recovery", "forecasting", "prediction")}
 ABSENT = {
     *DRAW_NOTHING,
     ("explanation", "threads"),
+    ("explanation", "nan"),
     ("generation", "nan"),
     ("generation", "threads"),
     ("recovery", "threads"),
