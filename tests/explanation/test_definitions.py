@@ -23,6 +23,8 @@ KEYS = [
         "stability_jaccard",
         "stability_spearman",
         "elapsed",
+        "deletion_auc",
+        "insertion_auc",
     )
 ]
 

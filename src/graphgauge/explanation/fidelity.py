@@ -30,7 +30,10 @@ _sweep = partial(
 )
 _AREA = {"area": "trapezoid over the achieved k/E, divided by its span"}
 _curve = partial(explained, conventions=SCORED | _AREA, curve=True, compared=True, default=True)
-
+_FROM_0 = {"area": "trapezoid over the achieved k/E from 0, divided by its span"}
+_score_curve = partial(
+    explained, conventions=SCORED | _FROM_0, reference="petsiuk2018", curve=True, compared=True, bounds=(0, 1)
+)
 
 # ---- the score, dropped and kept
 
@@ -185,24 +188,45 @@ def acc_auc_complement(s: Sample) -> Estimate:
     return _kept_label(s, "sweep_complement")
 
 
-def _mean_height(s: Sample, heights: Floats) -> Estimate:
-    """The mean height of curves (M, L) over the achieved shares, by trapezoids."""
-    counts, heights = _by_count(s, heights)
+def _area(s: Sample, counts: Floats, heights: Floats, reason: str, ends: tuple[float, float]) -> Estimate:
+    """The mean height of curves over counts (M, L), by trapezoids."""
     width = counts[:, -1] - counts[:, 0]
     area = np.divide(_trapezoid(heights, counts), width, out=np.full(len(width), np.nan), where=width > 0)
-    return s.mean(area, "fewer than two distinct levels")
+    return s.mean(area, reason, ends)
+
+
+_TWO = "fewer than two distinct levels"
 
 
 @_curve("necessity_auc", "drop")
 def necessity_auc(s: Sample) -> Estimate:
     """The mean height of the curve of `fidelity_drop.signed` over the achieved shares k/E."""
-    return _mean_height(s, s.drops)
+    return _area(s, *_by_count(s, s.drops), _TWO, (-1.0, 1.0))
 
 
 @_curve("sufficiency_auc", "keep", direction="lower")
 def sufficiency_auc(s: Sample) -> Estimate:
     """The mean height of the curve of `fidelity_keep.signed` over the achieved shares k/E."""
-    return _mean_height(s, s.keeps)
+    return _area(s, *_by_count(s, s.keeps), _TWO, (-1.0, 1.0))
+
+
+def _score_area(s: Sample, kind: str, first: Floats) -> Estimate:
+    """The mean height of the score itself over the achieved shares, from 0 on, where it is `first` (M,)."""
+    counts, heights = _by_count(s, s.f(s.masked(kind), s.event))
+    counts = np.concatenate([np.zeros((len(counts), 1)), counts], axis=1)
+    return _area(s, counts, np.column_stack([first, heights]), "no level above 0", _UNIT)
+
+
+@_score_curve("deletion_auc", "drop", direction="lower")
+def deletion_auc(s: Sample) -> Estimate:
+    """The mean score while the most important edges are removed, from the whole graph to the largest level."""
+    return _score_area(s, "drop", s.whole())
+
+
+@_score_curve("insertion_auc", "keep")
+def insertion_auc(s: Sample) -> Estimate:
+    """The mean score while the most important edges are added, from the empty graph to the largest level."""
+    return _score_area(s, "keep", s.f(s.answers.empty, np.arange(len(s)))[s.event])
 
 
 # ---- labels and all probabilities
