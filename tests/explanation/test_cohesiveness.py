@@ -9,7 +9,7 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.explanation.temporal import cohesiveness, cohesiveness_prefixes
 
 
-def by_definition(src, dst, time, delta_t=None):
+def by_definition(src, dst, time, delta_t=None, pairs="all"):
     times = [int(t) if isinstance(t, (int, np.integer)) else float(t) for t in time]
     m = len(times)
     delta_t = max(times, default=0) - min(times, default=0) if delta_t is None else delta_t
@@ -21,18 +21,20 @@ def by_definition(src, dst, time, delta_t=None):
         for j in range(m)
         if i != j and {src[i], dst[i]} & {src[j], dst[j]}
     ]
-    return math.fsum(terms) / (m * m - m)
+    number = m * m - m if pairs == "all" else len(terms)
+    return math.fsum(terms) / number if number else math.nan
 
 
+@pytest.mark.parametrize("pairs", ["all", "adjacent"])
 @pytest.mark.parametrize("seed", range(25))
-def test_equal_to_the_double_loop_on_multigraphs(seed):
+def test_equal_to_the_double_loop_on_multigraphs(seed, pairs):
     draw = np.random.default_rng(seed)
     m, nodes = draw.integers(0, 40), draw.integers(1, 10)
     src, dst = draw.integers(0, nodes, (2, m))
     for time in (draw.random(m), draw.integers(0, 4, m), 10**18 + draw.integers(0, 10**6, m)):
         for delta_t in (None, 0.7, 1e6):
-            expected = by_definition(src, dst, time, delta_t)
-            assert cohesiveness(src, dst, time, delta_t=delta_t) == pytest.approx(
+            expected = by_definition(src, dst, time, delta_t, pairs)
+            assert cohesiveness(src, dst, time, delta_t=delta_t, pairs=pairs) == pytest.approx(
                 expected, rel=0, abs=1e-9 if delta_t == 0.7 else 1e-14, nan_ok=True
             )
 
@@ -50,6 +52,7 @@ def test_every_prefix_has_the_scale_of_the_whole():
 def test_counted_by_hand():
     """Two edges that meet and one apart: two of six ordered pairs, half the range from each other."""
     assert cohesiveness([0, 1, 3], [1, 2, 4], [0, 5, 10]) == pytest.approx(2 / 6 * math.cos(0.5), abs=1e-15)
+    assert cohesiveness([0, 1, 3], [1, 2, 4], [0, 5, 10], pairs="adjacent") == pytest.approx(math.cos(0.5), abs=1e-15)
 
 
 def test_a_loop_touches_its_node_once_and_parallel_edges_each_other_once():
@@ -78,6 +81,7 @@ def test_nothing_to_measure_is_nan():
     assert math.isnan(cohesiveness([0], [1], [5]))
     assert math.isnan(cohesiveness([0, 1], [1, 2], [5, 5]))
     assert math.isnan(cohesiveness([0, 1], [1, 2], [5, 6], delta_t=0))
+    assert math.isnan(cohesiveness([0, 2], [1, 3], [5, 6], pairs="adjacent"))
     assert cohesiveness([0, 2], [1, 3], [5, 6]) == 0
 
 
@@ -136,3 +140,5 @@ def test_bad_options_are_named():
     for delta_t in (-1, math.nan, 1e-300, 5e-324, "a", [1], np.array([1, 2])):
         with pytest.raises(OptionError, match="delta_t"):
             cohesiveness([0, 1], [1, 2], [0, 1], delta_t=delta_t)
+    with pytest.raises(OptionError, match="adjacent"):
+        cohesiveness([0, 1], [1, 2], [0, 1], pairs="adjacents")

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
+from scipy.stats import spearmanr, t
 from tests.explanation.brute import Weighted, count, of_event, order, random_explanations, said, units
 
 from graphgauge import explanation as ex
@@ -20,6 +20,8 @@ KEYS = [
     for metric in registered("explanation")
     if metric.name
     not in (
+        "characterization",
+        "cohesiveness_adjacent",
         "stability_jaccard",
         "stability_spearman",
         "elapsed",
@@ -102,6 +104,39 @@ def test_seeds_of_one_explainer_are_averaged_within_an_event() -> None:
         values = [of_event(Weighted(7), run, LEVELS)[key] for run in runs]
         assert found[key].value == pytest.approx(mean(values), rel=1e-11)
         assert found[key].n == 6
+
+
+def test_characterization_is_the_harmonic_mean_of_the_means() -> None:
+    found = ex.evaluate(
+        Weighted(3),
+        random_explanations(3),
+        metrics=[
+            "fidelity_drop@0.2",
+            "fidelity_keep@0.2",
+            "characterization@0.2",
+        ],
+    )
+    a, b = found["fidelity_drop@0.2"].value, found["fidelity_keep@0.2"].value
+    assert found["characterization@0.2"].value == pytest.approx(1 / (0.5 / a + 0.5 / (1 - b)), rel=1e-12)
+
+
+def test_the_interval_of_the_harmonic_mean_is_that_of_its_linear_part() -> None:
+    found = ex.evaluate(
+        Weighted(3),
+        random_explanations(3, events=40),
+        metrics=["fidelity_drop@0.2", "fidelity_keep@0.2", "characterization@0.2"],
+    )
+    drop, keep = (found.per_item[f"fidelity_{mode}@0.2"] for mode in ("drop", "keep"))
+
+    def harmonic(a: float, b: float) -> float:
+        return 1 / (0.5 / a + 0.5 / (1 - b))
+
+    a, b, step = drop.mean(), keep.mean(), 1e-6
+    by_drop = (harmonic(a + step, b) - harmonic(a - step, b)) / (2 * step)
+    by_keep = (harmonic(a, b + step) - harmonic(a, b - step)) / (2 * step)
+    error = (by_drop * drop + by_keep * keep).std(ddof=1) / math.sqrt(40)
+    low, high = found["characterization@0.2"].interval
+    assert (low, high) == pytest.approx(t.interval(0.95, 39, harmonic(a, b), error), rel=1e-6)
 
 
 def test_the_random_explainer_comes_close_to_the_mean_over_all_subsets() -> None:
@@ -200,6 +235,31 @@ def test_the_best_level_against_loops(mode: str) -> None:
     assert found[key].value == pytest.approx(mean(values), rel=1e-11)
     assert found[f"{key}.k"].value == pytest.approx(mean(shares), rel=1e-11)
     assert found[key].direction == ("higher" if mode == "drop" else "lower")
+
+
+def test_adjacent_pairs_against_loops() -> None:
+    explanations = random_explanations(51, events=10)
+    found = ex.evaluate(
+        Weighted(51, 3),
+        explanations,
+        sparsity_levels=(0.5,),
+        metrics=["cohesiveness_adjacent@0.5"],
+    )
+    close = []
+    for one in explanations:
+        ranked, graph = order(one), one.context.subgraph
+        top = sorted({edge for unit in ranked[: count(0.5, len(ranked))] for edge in unit})
+        if graph.times is None or np.ptp(graph.times[graph.candidates]) == 0:
+            continue
+        times, ends = graph.times[graph.candidates], graph.edge_index[:, graph.candidates].T
+        agreed = [
+            math.cos((times[i] - times[j]) / np.ptp(times))
+            for i in top
+            for j in top
+            if i != j and set(ends[i]) & set(ends[j])
+        ]
+        close.append(mean(agreed))
+    assert found["cohesiveness_adjacent@0.5"].value == pytest.approx(mean(close), rel=1e-11)
 
 
 def test_ties_on_average_come_close_to_the_mean_over_all_orders() -> None:

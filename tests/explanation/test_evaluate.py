@@ -11,6 +11,8 @@ from tests.explanation.brute import Weighted, of_event, random_explanations
 from graphgauge import explanation as ex
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.evaluation import Evaluation
+from graphgauge.explanation.events import Event
+from graphgauge.explanation.masks import Settings
 
 LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
@@ -59,7 +61,20 @@ def test_signed_values_have_keys_of_their_own() -> None:
     keys = ["fidelity_drop@0.25", "fidelity_drop.signed@0.25"]
     found = explained(weights, importance, sparsity_levels=(0.25,), metrics=keys)
     assert found["fidelity_drop.signed@0.25"].value == -found["fidelity_drop@0.25"].value < 0
+    assert "removal raises the score in 100% of events" in found["fidelity_drop@0.25"].warnings[0]
     assert found["fidelity_drop.signed@0.25"].bounds == (-1, 1)
+
+
+@pytest.mark.parametrize(("raised", "warned"), [(1, False), (2, True)])
+def test_a_score_that_rises_in_more_than_a_quarter_of_events_is_warned_of(raised: int, warned: bool) -> None:
+    """The first edge speaks against the prediction, the last for it."""
+    importance = {True: [1, 0, 0, 0], False: [0, 0, 0, 1]}
+    explanations = [ex.Explanation(path_context(4, event), importance[event < raised]) for event in range(4)]
+    found = ex.evaluate(
+        Sum([-2.0, 1.0, 1.0, 1.0]), explanations, sparsity_levels=(0.25,), metrics=["fidelity_drop@0.25"]
+    )
+    said = [f"removal raises the score in {raised / 4:.0%} of events; see fidelity_drop.signed@0.25"] if warned else []
+    assert list(found["fidelity_drop@0.25"].warnings) == said
 
 
 def test_numbers_of_edges_as_levels() -> None:
@@ -339,6 +354,8 @@ def test_comparisons_that_cannot_be() -> None:
             ex.compare(table, "necessity_auc", explainers=explainers)  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="has no better direction"):
         ex.compare(table, "sparsity@0.1")
+    with pytest.raises(OptionError, match="not a mean over events"):
+        ex.compare(table, "characterization@0.1")
     with pytest.raises(UnknownNameError):
         ex.compare(table, "necessity_auc", baseline="absent")
     with pytest.raises(OptionError, match="confidence"):
@@ -412,7 +429,7 @@ def test_groups_have_the_values_of_their_events() -> None:
                 assert grid[key][index] == pytest.approx(result.value, rel=1e-12, nan_ok=True), key
                 if result.interval is not None:
                     assert grid[f"{key}.low"][index] == pytest.approx(result.interval.low, rel=1e-9, abs=1e-12), key
-    assert "label_flip_drop@0.2" in grid
+    assert "characterization@0.2" in grid
     classes = ex.evaluate(table, groups=["class", "correct"])
     assert sum(classes.by("class")["n"]) == 20
     assert {*classes.by("correct")["correct"]} <= {"yes", "no", "unknown"}
@@ -423,6 +440,46 @@ def test_groups_that_cannot_be() -> None:
     for groups in (5, {"n": {0: "a"}}, {"a": {0: np.nan}}, {"a": {0: None}}, {5: {0: "a"}}, {"a": 3}, "colour"):
         with pytest.raises((OptionError, InputError), match="group"):
             ex.evaluate(Sum(np.ones(4)), said, metrics=["fidelity_drop@0.5"], groups=groups)
+
+
+@pytest.mark.parametrize(("n", "a"), [(20, 0.1), (40, 0.05), (10, 0.15)])
+def test_a_harmonic_mean_of_rare_changes_is_covered(n: int, a: float) -> None:
+    """Dropping changes the score by 1 with probability a, keeping never: H = 2a/(1 + a).
+
+    Where no event changes, the bound of the changes is carried over.
+    """
+    said = [ex.Explanation(path_context(1, event), [1.0]) for event in range(n)]
+    rng, covered, true = np.random.default_rng(0), [], 2 * a / (1 + a)
+    for _ in range(200):
+        changed = rng.random(n) < a
+
+        class Jumps:
+            model_output = "probability"
+
+            def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
+                return np.where(masks[:, 0] | ~self.now, 1.0, 0.0)
+
+        model = Jumps()
+        table = ex.AnswerTable(
+            SETTINGS, tuple(_answered(model, one, bool(each)) for one, each in zip(said, changed, strict=True))
+        )
+        found = ex.evaluate(table, metrics=["characterization@1"])["characterization@1"]
+        low, high = found.interval
+        covered.append(low <= true <= high)
+        if found.value == 0:
+            most = 1 - 0.025 ** (1 / n)
+            assert (low, high) == (0, pytest.approx(2 * most / (1 + most)))
+    assert np.mean(covered) >= 0.9
+
+
+SETTINGS = Settings(model_output="probability", levels=(1.0,), random=0, asked=("drop", "keep"))
+
+
+def _answered(model: Any, one: ex.Explanation, changed: bool) -> Event:
+    model.now = changed
+    masks = np.array([[True], [False]])
+    outputs = model.predict(one.context.subgraph, None, masks)[:, None]
+    return Event(one.context, (one,), masks, outputs)
 
 
 def test_the_closing_sentence_says_how_it_stands_to_random() -> None:

@@ -479,6 +479,18 @@ def answer(call: Callable[[], Any]) -> str:
         return type(error).__name__
 
 
+class Majority:
+    """Answers 1 while at least `share` of the edges are there: dropping 30 % then changes nothing, keeping 30 % all."""
+
+    model_output = "probability"
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+
+    def predict(self, subgraph: Any, target: Any, masks: Any) -> Any:
+        return (masks.mean(1) >= self._share).astype(float)
+
+
 def ours(call: Callable[[], Any]) -> str:
     try:
         return shown(call())
@@ -487,7 +499,7 @@ def ours(call: Callable[[], Any]) -> str:
 
 
 def rows() -> list[list[str]]:
-    metric = peer("torch_geometric.explain.metric")
+    torch, metric = peer("torch"), peer("torch_geometric.explain.metric")
     module, data = network("GCN"), graph(1, True)
     explanations, table = own(module, data)
     removed = own(module, data, "remove")[1]
@@ -506,6 +518,12 @@ def rows() -> list[list[str]]:
 
     def spoiled(one: ex.Explanation) -> Any:
         return np.where(np.arange(len(one.importance)) == 0, np.nan, one.importance)
+
+    def score(*fidelities: float) -> float:
+        return float(metric.characterization_score(*map(torch.tensor, fidelities)))
+
+    def of_majority(key: str, share: float) -> float:
+        return ex.evaluate(Majority(share), explanations, metrics=[key])[key].value
 
     soft = shown(both["unfaithfulness@0.3"].value)
     without = ex.evaluate(removed, metrics=["fidelity_drop@0.3"])["fidelity_drop@0.3"].value
@@ -581,10 +599,24 @@ def rows() -> list[list[str]]:
         ],
         [
             "a NaN importance",
-            "names the first",
+            'names the first',
             ours(lambda: ex.collect(model_of(module, data), bare)),
             "`unfaithfulness`",
             answer(lambda: unfaithful(spoiled)),
+        ],
+        [
+            "characterization of fidelities 0 and 0",
+            "the harmonic mean of 0 and 1",
+            ours(lambda: of_majority("characterization@0.3", 0.0)),
+            "`characterization_score`",
+            answer(lambda: score(0.0, 0.0)),
+        ],
+        [
+            "characterization of fidelities 0 and 1, both at their worst",
+            "the harmonic mean of 0 and 0",
+            ours(lambda: of_majority("characterization@0.3", 0.5)),
+            "`characterization_score`",
+            answer(lambda: score(0.0, 1.0)),
         ],
     ]
 

@@ -16,12 +16,16 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.metric import AS_CHOSEN, Estimate, Metric, NoChance
+from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, Metric, NoChance
 from graphgauge.core.types import Floats, Ints
 from graphgauge.explanation.declared import EMPTY, SCORED, against, explained
+from graphgauge.explanation.inputs import RANDOM
 from graphgauge.explanation.masks import Level
-from graphgauge.explanation.sample import Sample
+from graphgauge.explanation.sample import EMPTY as NOTHING
+from graphgauge.explanation.sample import Sample, over_events
 
+# Warn if removing the explanation raises the score in more than this share of events.
+_MANY = 0.25
 _USUAL = Level("0.1")
 _UNIT = (0.0, 1.0)
 _label = partial(explained, conventions=EMPTY, reference="amara2022", bounds=(0, 1), compared=True)
@@ -44,7 +48,14 @@ def fidelity_drop(s: Sample, *, level: Level = _USUAL) -> Estimate:
 
     A large value means that the explanation is necessary.
     """
-    return s.mean(np.abs(s.drops[:, s.level(level)]), ends=s.rules.ends)
+    change = s.drops[:, s.level(level)]
+    estimate = s.mean(np.abs(change), ends=s.rules.ends)
+    raised = s.per_event((change < 0).astype(np.float64))
+    share = float(np.nanmean(raised)) if s.who not in (RANDOM, NOTHING) and np.isfinite(raised).any() else 0.0
+    if share <= _MANY or s.group is not None:
+        return estimate
+    words = f"removal raises the score in {share:.0%} of events; see fidelity_drop.signed@{level}"
+    return replace(estimate, warnings=(*estimate.warnings, words))
 
 
 @explained("fidelity_drop.signed@{level}", "drop", compared=True)
@@ -242,6 +253,43 @@ def label_flip_drop(s: Sample, *, level: Level = _USUAL) -> Estimate:
 def label_flip_keep(s: Sample, *, level: Level = _USUAL) -> Estimate:
     """Share of events whose predicted label changes when only the explanation is kept."""
     return s.mean(1 - s.same("keep")[:, s.level(level)], ends=_UNIT)
+
+
+def _over_both(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    """Student's t over events, by linearisation; if all events agree, the harmonic means of both parts' bounds.
+
+    The harmonic mean grows in drop and in 1 − keep. If all events agree in both, as where nothing changes the score,
+    their number bounds how many may differ, and these bounds are carried over.
+    """
+    own = over_events(sample, estimate, confidence)
+    drop, keep = (over_events(sample, part, confidence) for part in estimate.facts["parts"])
+    low, high = _harmonic(drop.low, 1 - keep.high), _harmonic(drop.high, 1 - keep.low)
+    flat = np.isnan(own.low)
+    return replace(own, low=np.where(flat, low, own.low), high=np.where(flat, high, own.high))
+
+
+def _harmonic(one: Floats, other: Floats) -> Floats:
+    one, other = np.clip(one, 0, 1), np.clip(other, 0, 1)
+    with np.errstate(invalid="ignore"):
+        return np.where(one + other == 0, 0.0, 2 * one * other / (one + other))
+
+
+@explained("characterization@{level}", "drop", "keep", reference="amara2022", interval=_over_both)
+def characterization(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Necessity and sufficiency in one: the harmonic mean of `fidelity_drop` and 1 − `fidelity_keep`.
+
+    Of the means over events; an event has no value of its own.
+    """
+    drop, keep = fidelity_drop.function(s, level=level), fidelity_keep.function(s, level=level)
+    group = np.zeros(len(s), np.int64) if s.group is None else s.group
+    a, c = drop.value, 1 - keep.value
+    assert drop.influence is not None
+    assert keep.influence is not None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        both = (2 * (c**2)[group] * drop.influence - 2 * (a**2)[group] * keep.influence) / ((a + c) ** 2)[group]
+    influence = np.where(((a + c) == 0)[group], 0.0, both)
+    facts = {"parts": (drop, keep)}
+    return replace(drop, value=_harmonic(a, c), influence=influence, facts=facts, warnings=keep.warnings)
 
 
 @explained("unfaithfulness@{level}", "keep", direction="lower", reference="agarwal2023", conventions=EMPTY)

@@ -40,12 +40,13 @@ class _TimedEdges(NamedTuple):
     """The edges with times of all rankings that some level selects, each after those of its ranking before it.
 
     `ranking` is the number of the edge's ranking, `rank` that of its unit in it. `agreement` is the sum of
-    cos(|tᵢ − tⱼ|/ΔT) over the earlier edges of the ranking that share a node with it.
+    cos(|tᵢ − tⱼ|/ΔT) over the earlier edges of the ranking that share a node with it, and `neighbours` their number.
     """
 
     ranking: Ints
     rank: Ints
     agreement: Floats
+    neighbours: Ints
 
 
 def _timed_edges(sample: Sample, levels: Sequence[Level]) -> _TimedEdges:
@@ -66,7 +67,7 @@ def _timed_edges(sample: Sample, levels: Sequence[Level]) -> _TimedEdges:
             first_node, longest = first_node + len(ranks) * len(graph.nodes), max(longest, len(graph))
         first_ranking += len(ranks)
     ranking, rank, source, sink, phase = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return _TimedEdges(ranking, rank, touching(source, sink, phase, longest))
+    return _TimedEdges(ranking, rank, *touching(source, sink, phase, longest))
 
 
 def _phase(sample: Sample, event: Event) -> Floats | None:
@@ -78,33 +79,47 @@ def _phase(sample: Sample, event: Event) -> Floats | None:
     return phase
 
 
-@_selected(
-    "cohesiveness@{level}",
-    needs=("times",),
-    reference="chen2023",
-    conventions=EMPTY | {"delta_t": AS_CHOSEN},
-    bounds=(-1, 1),
-    levels=against("shuffled"),
-    default=True,
-)
-def cohesiveness_at(sample: Sample, *, level: Level = _FIFTH) -> Estimate:
-    """How close the edges of the explanation are to each other, in the graph and in time.
-
-    The mean over ordered pairs of different edges of cos(|tᵢ − tⱼ|/ΔT) if they share a node and 0 otherwise; ΔT is the
-    range of all candidates' times. With a smaller `delta_t` the value can be negative.
-    """
+def _cohesiveness(sample: Sample, level: Level, pairs: str) -> Estimate:
+    """Of each ranking, the summed agreement of its selected edges over the number of pairs; NaN without pairs."""
     levels = sample.grid if level in sample.grid else (level,)
     edges = sample.memo(("timed edges", levels), lambda sample: _timed_edges(sample, levels))
     selected = np.flatnonzero(edges.rank < sample.count(level)[sample.event[edges.ranking]])
     ranking, rankings = edges.ranking[selected], len(sample.owner)
     agreement = np.bincount(ranking, edges.agreement[selected], rankings)
     count = np.bincount(ranking, minlength=rankings)
-    number = count * (count - 1) / 2
+    adjacent = np.bincount(ranking, edges.neighbours[selected], rankings)
+    number = count * (count - 1) / 2 if pairs == "all" else adjacent
     values = np.divide(agreement, number, out=np.full(rankings, np.nan), where=number > 0)
     # No cosine of differences up to ΔT itself is negative.
     bounds = _UNIT if sample.rules.delta_t is None else (-1.0, 1.0)
     estimate = sample.mean(values, _NO_TIMES, bounds)
     return replace(estimate, facts={**estimate.facts, "bounds": bounds})
+
+
+_timed = partial(
+    _selected,
+    needs=("times",),
+    reference="chen2023",
+    conventions=EMPTY | {"delta_t": AS_CHOSEN},
+    bounds=(-1, 1),
+    levels=against("shuffled"),
+)
+
+
+@_timed("cohesiveness@{level}", default=True)
+def cohesiveness_at(sample: Sample, *, level: Level = _FIFTH) -> Estimate:
+    """How close the edges of the explanation are to each other, in the graph and in time.
+
+    The mean over ordered pairs of different edges of cos(|tᵢ − tⱼ|/ΔT) if they share a node and 0 otherwise; ΔT is the
+    range of all candidates' times. With a smaller `delta_t` the value can be negative.
+    """
+    return _cohesiveness(sample, level, "all")
+
+
+@_timed("cohesiveness_adjacent@{level}")
+def cohesiveness_adjacent(sample: Sample, *, level: Level = _USUAL) -> Estimate:
+    """How close in time those edges of the explanation are that share a node: the mean of cos(|tᵢ − tⱼ|/ΔT)."""
+    return _cohesiveness(sample, level, "adjacent")
 
 
 # ---- a known truth
@@ -127,13 +142,12 @@ class _Overlaps(NamedTuple):
 
 def _overlaps(sample: Sample, levels: Sequence[Level]) -> _Overlaps:
     counts = np.stack([sample.count(level) for level in levels], axis=1)[:, :, np.newaxis]
-    right, numbers = np.full(len(sample), np.nan), [np.empty((0, len(levels), 2))]
+    hits, right = [np.empty((0, len(levels)))], np.full(len(sample), np.nan)
     for place, (event, ranks, count) in enumerate(zip(sample.events, sample.ranks, counts, strict=True)):
-        truth = np.full(ranks.shape[1], np.nan) if event.truth is None else event.truth
-        numbers.append((ranks[:, np.newaxis] < count) @ np.stack([truth, np.ones(len(truth))], axis=1))
+        truth = np.full(ranks.shape[1], np.nan) if event.truth is None else event.truth.astype(np.float64)
+        hits.append((ranks[:, np.newaxis] < count) @ truth)
         right[place] = truth.sum()
-    hits, selected = np.moveaxis(np.concatenate(numbers), -1, 0)
-    return _Overlaps(hits, selected, right[sample.event])
+    return _Overlaps(np.concatenate(hits), counts[sample.event, :, 0].astype(np.float64), right[sample.event])
 
 
 def _overlap(sample: Sample, level: Level, share: Share) -> Estimate:

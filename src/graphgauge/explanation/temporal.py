@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import as_labels, as_numeric, on_host, refuse_nan, require_shape
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import number, whole_number
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.explanation.inputs import Context, Explanation, Subgraph, lined_up, whole_numbers
@@ -160,11 +160,11 @@ def reaching_events(src: Any, dst: Any, time: Any, nodes: Any, before: float, *,
     return np.sort(np.array(reached, np.int64))
 
 
-def cohesiveness(src: Any, dst: Any, time: Any, *, delta_t: float | None = None) -> float:
+def cohesiveness(src: Any, dst: Any, time: Any, *, delta_t: float | None = None, pairs: str = "all") -> float:
     """The mean over ordered pairs of edges of cos(|tᵢ − tⱼ|/ΔT) if they share a node, and 0 otherwise.
 
-    ΔT defaults to the range of the times; with a smaller ΔT the value can be negative. NaN if there are no pairs or
-    all times are the same.
+    ΔT defaults to the range of the times; with a smaller ΔT the value can be negative. `pairs="adjacent"` takes the
+    mean only over the pairs that share a node. NaN if there are no pairs or all times are the same.
 
     Parameters
     ----------
@@ -172,6 +172,8 @@ def cohesiveness(src: Any, dst: Any, time: Any, *, delta_t: float | None = None)
         Ends and time of each edge.
     delta_t
         ΔT, above 0.
+    pairs
+        `all` or `adjacent`.
 
     Returns
     -------
@@ -189,18 +191,18 @@ def cohesiveness(src: Any, dst: Any, time: Any, *, delta_t: float | None = None)
     >>> round(explanation.cohesiveness([0, 1, 3], [1, 2, 4], [0, 10, 5], delta_t=10), 4)
     0.1801
     """
-    values = cohesiveness_prefixes(src, dst, time, delta_t=delta_t)
+    values = cohesiveness_prefixes(src, dst, time, delta_t=delta_t, pairs=pairs)
     return float(values[-1]) if values.size else math.nan
 
 
-def cohesiveness_prefixes(src: Any, dst: Any, time: Any, *, delta_t: float | None = None) -> Floats:
+def cohesiveness_prefixes(src: Any, dst: Any, time: Any, *, delta_t: float | None = None, pairs: str = "all") -> Floats:
     """The cohesiveness of the first edge, of the first two, of the first three …, all with the ΔT of the whole.
 
     Time and memory grow with the number of edges, not of pairs.
 
     Parameters
     ----------
-    src, dst, time, delta_t
+    src, dst, time, delta_t, pairs
         As in `cohesiveness`.
 
     Returns
@@ -219,14 +221,15 @@ def cohesiveness_prefixes(src: Any, dst: Any, time: Any, *, delta_t: float | Non
     >>> explanation.cohesiveness_prefixes([0, 1, 3], [1, 2, 4], [0, 10, 5], delta_t=10).round(4)
     array([   nan, 0.5403, 0.1801])
     """
+    one_of("pairs", pairs, ("all", "adjacent"))
     source, sink = _ends(src, dst)
     phase = phases(_times(time, source), delta_t)
     if phase is None:
         return np.full(len(source), np.nan)
     source, sink = _numbered(source, sink)
-    agreement = touching(source, sink, phase, len(source))
+    agreement, touched = touching(source, sink, phase, len(source))
     first = np.arange(1, len(source) + 1)
-    count = first * (first - 1)
+    count = first * (first - 1) if pairs == "all" else 2 * np.cumsum(touched)
     values: Floats = np.divide(2 * np.cumsum(agreement), count, out=np.full(len(source), np.nan), where=count > 0)
     return values
 
@@ -261,8 +264,8 @@ def phases(time: Any, delta_t: float | None = None) -> Floats | None:
     return since / scale if scale and since.size else None
 
 
-def touching(source: Ints, sink: Ints, phase: Floats, longest: int) -> Floats:
-    """For each edge: Σ cos(phase_i − phase_j) over the earlier edges that share a node with it.
+def touching(source: Ints, sink: Ints, phase: Floats, longest: int) -> tuple[Floats, Ints]:
+    """For each edge: Σ cos(phase_i − phase_j) over the earlier edges that share a node with it, and their number.
 
     cos(a − b) = cos a · cos b + sin a · sin b, so one edge's agreement with all edges it touches is a product of two
     sums: those over the edges at either of its nodes, less those parallel to it, which are at both. The sums are of
@@ -280,21 +283,20 @@ def touching(source: Ints, sink: Ints, phase: Floats, longest: int) -> Floats:
 
     Returns
     -------
-    numpy.ndarray
-        (E,) sums.
+    tuple of numpy.ndarray
+        (E,) sums and (E,) numbers of edges.
     """
     nodes = int(max(source.max(initial=-1), sink.max(initial=-1))) + 1
     # No sum of this many numbers exceeds 64 bits; up to a thousand edges nothing is rounded beyond the cosine itself.
     unit = 2.0 ** (62 - max(10, longest.bit_length()))
     cosine, sine = np.cos(phase), np.sin(phase)
-    parts = np.stack([np.rint(cosine * unit), np.rint(sine * unit)]).astype(np.int64)
+    parts = np.stack([np.rint(cosine * unit), np.rint(sine * unit), np.ones(len(phase))]).astype(np.int64)
     loops = source == sink
     ends = np.stack([source, sink], axis=1).ravel()
-    at_ends = _sums_before(ends, np.stack([parts, np.where(loops, 0, parts)], axis=2).reshape(2, -1)).reshape(2, -1, 2)
+    at_ends = _sums_before(ends, np.stack([parts, np.where(loops, 0, parts)], axis=2).reshape(3, -1)).reshape(3, -1, 2)
     beside = _sums_before(np.minimum(source, sink) * nodes + np.maximum(source, sink), parts)
-    agreement_cosine, agreement_sine = at_ends[:, :, 0] + np.where(loops, 0, at_ends[:, :, 1] - beside)
-    agreement: Floats = (cosine * agreement_cosine + sine * agreement_sine) / unit
-    return agreement
+    agreement_cosine, agreement_sine, touched = at_ends[:, :, 0] + np.where(loops, 0, at_ends[:, :, 1] - beside)
+    return (cosine * agreement_cosine + sine * agreement_sine) / unit, touched
 
 
 # ---- results of time_to_explain
