@@ -1,4 +1,4 @@
-"""Nodes and features as candidates."""
+"""Nodes and features as candidates, several truths."""
 
 from __future__ import annotations
 
@@ -57,3 +57,25 @@ def test_each_kind_masks_what_it_says(masked: str, worth: np.ndarray) -> None:
 def test_wrong_kinds_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(Exception, match=message):
         ex.Subgraph([[0, 1], [1, 2]], **given)
+
+
+def test_the_nearest_of_several_truths_counts_and_chance_rises() -> None:
+    rng = np.random.default_rng(0)
+    one, several = [], []
+    for event in range(40):
+        part = ex.Subgraph(np.array([np.arange(8), np.arange(1, 9)]))
+        truths = np.zeros((3, 8), bool)
+        for row in truths:
+            row[rng.permutation(8)[:2]] = True
+        importance = rng.random(8)
+        one.append(ex.Explanation(ex.Context(part, event=event, truth=truths[0]), importance))
+        several.append(ex.Explanation(ex.Context(part, event=event, truth=truths), importance))
+    keys = ["truth_auc", "truth_recall@0.25", "truth_jaccard@0.25"]
+    alone, best = (ex.evaluate(None, said, metrics=keys) for said in (one, several))
+    for key in keys:
+        assert best[key].value > alone[key].value
+        blind = best[key].chance.value
+        # The explainer is a random one, so it scores as the random explainer does.
+        assert best[key].interval.low < blind < best[key].interval.high
+        assert blind > alone[key].chance.value + 0.05
+        assert "not significantly different" in (best[key].interpretation or "not significantly different")

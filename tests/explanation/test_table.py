@@ -12,6 +12,7 @@ from tests.explanation.brute import Weighted, random_explanations
 
 from graphgauge import explanation as ex
 from graphgauge.core.errors import InputError
+from graphgauge.explanation.masks import Settings, cuts
 
 
 def table_of(seed: int = 0, **options: Any) -> ex.AnswerTable:
@@ -220,6 +221,20 @@ def test_nan_does_not_come_in_through_a_file(tmp_path: Path) -> None:
         ex.read_table(written(tmp_path, records))
 
 
+def test_many_accepted_explanations_of_many_candidates_are_refused(tmp_path: Path) -> None:
+    """Empty lists are short, and as masks as long as the candidates."""
+    edges = 20_000
+    record = {
+        "event": 0,
+        "truth": [[] for _ in range(edges)],
+        "subgraph": {"edge_index": [[0] * edges, [1] * edges]},
+        "explanations": [],
+    }
+    path = written(tmp_path, [record])
+    with pytest.raises(InputError, match="truth: expected candidate numbers"):
+        ex.read_explanations(path)
+
+
 def test_a_number_does_not_stand_for_many_nodes(tmp_path: Path) -> None:
     record = {"event": 0, "subgraph": {"edge_index": [[0], [10**12]]}, "explanations": []}
     with pytest.raises(InputError, match=r"there is no node 1000000000000. List the nodes"):
@@ -227,6 +242,14 @@ def test_a_number_does_not_stand_for_many_nodes(tmp_path: Path) -> None:
     far = ex.Subgraph([[0, 5_000], [4_999, 1]])
     ex.write_explanations([ex.Explanation(ex.Context(far, event=0), [1, 2])], tmp_path / "far.jsonl")
     assert len(ex.read_explanations(tmp_path / "far.jsonl")[0].context.subgraph.nodes) == 5_001
+
+
+def test_masks_without_end_are_refused() -> None:
+    edges = 30_000
+    subgraph = ex.Subgraph([[0] * edges, [1] * edges], units="edges")
+    settings = Settings(model_output="logit", asked=("sweep",), acc_points=10_000)
+    with pytest.raises(InputError, match="400 orders of 30,000 candidates are cut at"):
+        cuts(subgraph, np.broadcast_to(np.arange(edges), (400, edges)), settings, 0)
 
 
 def test_explanations_that_are_not_whole_are_refused(tmp_path: Path) -> None:

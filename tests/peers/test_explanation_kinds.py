@@ -133,14 +133,16 @@ def test_truths_of_nodes_and_features_survive_files(tmp_path: Any) -> None:
     x, edge_index = graph()
     _, said = explained(node_mask="attributes", x=x, edge_index=edge_index, index=2)
     model = ex.PyGModel(network(), data_of(x, edge_index))
+    truths = np.zeros((2, 40), bool)
+    truths[0, 2] = truths[1, 0] = True
     made = [
-        ex.from_pyg(said, model, masked="nodes", event="n", truth=np.arange(40) == 2),
+        ex.from_pyg(said, model, masked="nodes", event="n", truth=truths),
         ex.from_pyg(said, model, masked="features", event="e", truth=x.numpy()[0] > 0),
     ]
     ex.write_explanations(made, tmp_path / "said.jsonl")
     back = ex.read_explanations(tmp_path / "said.jsonl")
     assert [each.context.subgraph.masked for each in back] == ["nodes", "features"]
-    assert back[0].context.truth.tolist() == (back[0].context.subgraph.ids == 2).tolist()
+    assert back[0].context.truth.shape == (2, len(back[0].context.subgraph))
     assert back[1].context.truth.tolist() == (x.numpy()[0] > 0)[back[1].context.subgraph.ids].tolist()
     first, second = (ex.collect(model, each, sparsity_levels=[0.5], random=1) for each in (made, back))
     assert [row.outputs.tolist() for row in first] == [row.outputs.tolist() for row in second]

@@ -447,7 +447,7 @@ def test_a_pair_of_nodes() -> None:
     model = model_of(linked, data, task="edge")
     said = explained(linked, "edge", data, "binary_classification", edge_label_index=pairs, index=1)
     found = ex.from_pyg(said, model)
-    assert found.context.target == [30, 60] == ex.from_pyg(said, model, target=1).context.target
+    assert found.context.target == [30, 60] == ex.from_pyg(said, model, target=[30, 60]).context.target
     assert found.context.event == "30-60"
     subgraph = found.context.subgraph
     assert set(subgraph.nodes[subgraph.edge_index[1]]) <= {30, 60}  # one layer: what enters either

@@ -85,11 +85,13 @@ class Event:
         return np.array(rows, np.int64).reshape(masks.shape[:-1])
 
     @cached_property
-    def truth(self) -> Mask | None:
-        """(units,) the units that have an edge of the right explanation; None if it is not known."""
-        if self.context.truth is None:
-            return None
-        return np.isin(np.arange(self.subgraph.unit_count), self.subgraph.unit_of[self.context.truth])
+    def truths(self) -> Mask:
+        """(T, units) the accepted explanations in units: all that have an edge of it."""
+        accepted = self.context.truths
+        held = np.zeros((len(accepted), self.subgraph.unit_count), bool)
+        for row, edges in zip(held, accepted, strict=True):
+            row[self.subgraph.unit_of[edges]] = True
+        return held
 
     def by(self, explainer: str) -> list[Explanation]:
         """The explanations of one explainer, one for each seed."""
@@ -274,6 +276,8 @@ SCHEMA = "graphgauge/explanation/3"
 Number = float | Literal["inf", "-inf"] | None
 # Nodes that are not listed, beside 32 for each edge: in a short file a number could stand for many.
 _FEW_NODES, _NODES_PER_EDGE = 1_000, 32
+# Several accepted explanations are lists of candidates, which may be empty; as masks they are no larger than this.
+_LARGEST_TRUTH = 1 << 28
 
 
 class _GraphFields(Struct, omit_defaults=True, forbid_unknown_fields=True):
@@ -301,7 +305,7 @@ class Line(Struct, omit_defaults=True, forbid_unknown_fields=True):
     event: int | str | UnsetType = UNSET
     target: Any = None
     label: int | None = None
-    truth: list[int] | None = None
+    truth: list[int | list[int]] | None = None
     subgraph: _GraphFields | UnsetType = UNSET
     explanations: list[_ExplanationFields] = []
     masks: list[str] = []
@@ -322,11 +326,12 @@ def event_line(event: Event) -> bytes:
         del fields["ids"]
     if graph.masked == EDGES and fields["candidates"] == [*range(graph.edges)]:
         del fields["candidates"]
+    truths: Any = [np.flatnonzero(truth).tolist() for truth in context.truths]
     line = Line(
         event=event.id,
         target=plain_target(context.target),
         label=context.label,
-        truth=None if context.truth is None else np.flatnonzero(context.truth).tolist(),
+        truth=None if context.truth is None else truths if context.truth.ndim == 2 else truths[0],
         subgraph=_GraphFields(**fields),
         explanations=[_fields_of(each) for each in event.explanations],
         masks=[bits.hex() for bits in packed(event.masks)],
@@ -386,13 +391,19 @@ def _subgraph(graph: _GraphFields) -> Subgraph:
     return Subgraph(edges, graph.nodes, graph.times, graph.candidates, graph.units, graph.ids, graph.masked)
 
 
-def _truth(listed: list[int] | None, count: int) -> Mask | None:
-    """The right explanation from its candidates."""
+def _truth(listed: Any, count: int) -> Mask | None:
+    """The accepted explanation, or one row for each of several, from lists of candidates."""
     if listed is None:
         return None
-    if not all(0 <= place < count for place in listed):
+    several = bool(listed) and all(isinstance(each, list) for each in listed)
+    rows = listed if several else [listed]
+    numbers = (place for row in rows for place in row)
+    if len(rows) * count > _LARGEST_TRUTH or not all(type(each) is int and 0 <= each < count for each in numbers):
         raise InputError(f"expected candidate numbers from 0 to {count - 1}", where="truth")
-    return np.isin(np.arange(count), listed)
+    truths = np.zeros((len(rows), count), bool)
+    for row, places in zip(truths, rows, strict=True):
+        row[places] = True
+    return truths if several else truths[0]
 
 
 def _masks(lines: Sequence[str], width: int) -> Mask:

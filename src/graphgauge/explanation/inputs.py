@@ -244,7 +244,7 @@ class Context:
     label
         The true class; for `score="label"`, `groups="correct"`, and 0 or 1 for `fidelity_tempme`.
     truth
-        (E,) true for the candidates in the right explanation, if it is known.
+        (E,) true for the candidates in the right explanation, if it is known; (T, E) if any of T is right.
 
     Examples
     --------
@@ -271,10 +271,16 @@ class Context:
         if self.truth is None:
             return
         one = f"candidate {SINGULAR[self.subgraph.masked]}"
-        truth = lined_up(self.truth, len(self.subgraph), "truth", one)
+        truth = lined_up(self.truth, len(self.subgraph), "truth", one, rows=True)
         if not np.isin(truth, (0, 1)).all():
             raise InputError(f"expected true or false for each {one}", where="truth")
         object.__setattr__(self, "truth", _frozen(truth.astype(bool)))
+
+    @property
+    def truths(self) -> Mask:
+        """The accepted explanations, one per row; none if none is known."""
+        known = np.zeros((0, len(self.subgraph)), bool) if self.truth is None else self.truth
+        return np.atleast_2d(known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,11 +349,12 @@ def whole_numbers(value: Any, name: str) -> Ints:
     return array.astype(np.int64)
 
 
-def lined_up(value: Any, count: int, name: str, what: str) -> AnyArray:
-    """One number for each of `count` things, `what` being one of them."""
+def lined_up(value: Any, count: int, name: str, what: str, *, rows: bool = False) -> AnyArray:
+    """One number for each of `count` things, `what` being one of them; or several `rows` of them."""
     array = as_numeric(value, name)
-    if array.shape != (count,):
-        raise InputError(f"shape {array.shape} for {count} {what}s", where=name, fix=f"Give one number per {what}.")
+    if array.shape != (count,) and not (rows and array.ndim == 2 and len(array) and array.shape[1] == count):
+        fix = f"Give one number per {what}{', or several rows of them' if rows else ''}."
+        raise InputError(f"shape {array.shape} for {count} {what}s", where=name, fix=fix)
     return array
 
 

@@ -34,6 +34,8 @@ DROPPED = ("drop", "sweep_drop")
 _TIE_ORDERS = 10
 # More points or random orders than this are a mistake or a malicious file.
 _MOST = 10_000
+# Entries of the masks of one event.
+_LARGEST = 1 << 33
 
 
 class Level(str):
@@ -182,7 +184,12 @@ def random_places(subgraph: Subgraph, event: Any, seed: int, purpose: str, order
 
 def cuts(subgraph: Subgraph, ranks: Ints, settings: Settings) -> dict[Kind, Mask]:
     """The masks that the settings ask for, of rankings (orders, units): by kind, (orders, levels, candidates)."""
-    counts = _counts(settings, subgraph.unit_count)
+    orders, width, units = len(ranks), len(subgraph), subgraph.unit_count
+    counts = _counts(settings, units)
+    places = sum(map(len, counts.values()))
+    if orders * places * width > _LARGEST:
+        what = f"{orders:,} orders of {width:,} candidates are cut at {places:,} places"
+        raise InputError(what, fix="Ask for fewer levels, points or orders.")
     place = ranks[:, np.newaxis, subgraph.unit_of]
     return {kind: (place < count) ^ (kind in DROPPED) for kind, count in counts.items()}
 

@@ -130,34 +130,43 @@ Share = Callable[[Any, Any, Any], Any]
 
 
 class _Overlaps(NamedTuple):
-    """Numbers of units: of those that M rankings select at L levels (M, L), how many are right, and of all right ones.
+    """What M rankings select at L levels, and what of it is in each of up to T accepted explanations.
 
-    Without a truth, `hits` and `right` are NaN.
+    Numbers of units: `selected` (M, L), `hits` (T, M, L), and those of an explanation, `right` (T, M); NaN where an
+    event has fewer explanations.
     """
 
-    hits: Floats
     selected: Floats
+    hits: Floats
     right: Floats
 
 
 def _overlaps(sample: Sample, levels: Sequence[Level]) -> _Overlaps:
-    counts = np.stack([sample.count(level) for level in levels], axis=1)[:, :, np.newaxis]
-    hits, right = [np.empty((0, len(levels)))], np.full(len(sample), np.nan)
-    for place, (event, ranks, count) in enumerate(zip(sample.events, sample.ranks, counts, strict=True)):
-        truth = np.full(ranks.shape[1], np.nan) if event.truth is None else event.truth.astype(np.float64)
-        hits.append((ranks[:, np.newaxis] < count) @ truth)
-        right[place] = truth.sum()
-    return _Overlaps(np.concatenate(hits), counts[sample.event, :, 0].astype(np.float64), right[sample.event])
+    most, rankings = max((len(event.truths) for event in sample.events), default=0), len(sample.owner)
+    selected = np.full((rankings, len(levels)), np.nan)
+    hits = np.full((most, rankings, len(levels)), np.nan)
+    right = np.full((most, rankings), np.nan)
+    counts = np.stack([sample.count(level) for level in levels], axis=1)[:, np.newaxis, :, np.newaxis]
+    first = 0
+    for event, ranks, count in zip(sample.events, sample.ranks, counts, strict=True):
+        rows, accepted = slice(first, first + len(ranks)), event.truths
+        # The first column counts every unit, the others those of an explanation.
+        columns = np.vstack([np.ones(ranks.shape[1]), accepted]).T
+        numbers = np.moveaxis((ranks[:, np.newaxis] < count) @ columns, -1, 0)
+        selected[rows], hits[: len(accepted), rows] = numbers[0], numbers[1:]
+        right[: len(accepted), rows] = accepted.sum(axis=1)[:, np.newaxis]
+        first += len(ranks)
+    return _Overlaps(selected, hits, right)
 
 
 def _overlap(sample: Sample, level: Level, share: Share) -> Estimate:
-    """A share of each ranking; NaN without a truth, or where it is 0/0."""
+    """The share of the accepted explanation for which it is largest; NaN without one, or where it is 0/0."""
     levels = sample.grid if level in sample.grid else (level,)
     overlaps = sample.memo(("overlaps", levels), lambda sample: _overlaps(sample, levels))
     place = levels.index(level)
     with np.errstate(invalid="ignore", divide="ignore"):
-        shares = share(overlaps.hits[:, place], overlaps.selected[:, place], overlaps.right)
-    return sample.mean(shares, _NO_TRUTH, _UNIT)
+        shares = share(overlaps.hits[..., place], overlaps.selected[:, place], overlaps.right)
+    return sample.mean(np.fmax.reduce(shares, axis=0, initial=np.nan), _NO_TRUTH, _UNIT)
 
 
 _true = partial(
@@ -173,13 +182,13 @@ _true = partial(
 
 @_true("truth_precision@{level}")
 def truth_precision(sample: Sample, *, level: Level = _USUAL) -> Estimate:
-    """Share of the explanation's edges that are in the right one, hits / selected."""
+    """Share of the explanation's edges that are in the right one, hits / selected; of several, in the nearest."""
     return _overlap(sample, level, lambda hits, selected, right: hits / selected)
 
 
 @_true("truth_recall@{level}")
 def truth_recall(sample: Sample, *, level: Level = _USUAL) -> Estimate:
-    """Share of the right explanation's edges that are in the explanation, hits / right."""
+    """Share of the right explanation's edges that are in the explanation, hits / right; of several, the nearest's."""
     return _overlap(sample, level, lambda hits, selected, right: hits / right)
 
 
@@ -199,7 +208,8 @@ def truth_jaccard(sample: Sample, *, level: Level = _USUAL) -> Estimate:
 def truth_auc(sample: Sample) -> Estimate:
     """Chance that an edge of the right explanation has a higher importance than another, ties counted half.
 
-    A random order has a half on average.
+    If several explanations are accepted, that of the one that it fits best. A random order has a half on average; of
+    several explanations it fits one better, by its mean over drawn orders.
     """
     reason = f"{_NO_TRUTH}, or it contains all edges or none"
     values = np.array([_auc_of(sample, place) for place in range(len(sample))], np.float64)
@@ -208,13 +218,15 @@ def truth_auc(sample: Sample) -> Estimate:
 
 def _auc_of(sample: Sample, place: int) -> float:
     """The area of an event: the mean over its explanations."""
-    truth = sample.events[place].truth
-    if truth is None or truth.all() or not truth.any():
+    truths = sample.events[place].truths
+    truths = truths[truths.any(axis=1) & ~truths.all(axis=1)]
+    if not len(truths):
         return np.nan
-    if sample.who in (NOTHING, RANDOM):  # all edges are tied, on average
+    if sample.who == NOTHING or (sample.who == RANDOM and len(truths) == 1):  # all edges are tied, on average
         return 0.5
     own = np.flatnonzero(sample.explained == place)
-    return float(np.mean([_area(_midranks(sample.values[each]), truth) for each in own]))
+    listed = -sample.ranks[place] if sample.who == RANDOM else np.array([sample.values[each] for each in own])
+    return float(np.mean([max(_area(ranks, truth) for truth in truths) for ranks in map(_midranks, listed)]))
 
 
 def _area(ranks: Floats, truth: Mask) -> float:

@@ -59,7 +59,7 @@ def from_pyg(
     explainer
         The explainer's name.
     target
-        The node, the column of the pair in `edge_label_index`, or the number of the graph that was explained; by
+        The node, the pair (or its column in `edge_label_index`) or the number of the graph that was explained; by
         default the explanation's `index`. If several were explained at once, one of them: call it for each.
     masked
         What is ranked and masked: `edges` by the edge mask; `nodes` or `features` (columns) by the node mask, of which
@@ -69,8 +69,8 @@ def from_pyg(
         The edges (nodes, features) that can be masked, as booleans or as numbers, to override this choice.
     truth, units
         One value per edge of the graph, or per node or feature that is masked; those of the candidates are kept. In a
-        heterogeneous graph, dictionaries by type. By default the two directions of a pair are one unit in a graph of
-        one type; `units="edges"` masks them separately.
+        heterogeneous graph, dictionaries by type. Several rows are several accepted truths. By default the two
+        directions of a pair are one unit in a graph of one type; `units="edges"` masks them separately.
     event
         The event's id; by default the node, pair or graph that was explained.
     seed
@@ -127,7 +127,7 @@ def from_pyg(
         units = "edges"  # the two directions of a relation have different types
     if not isinstance(units, str | None):
         units = _values_of(units, part.graph, masked, "units")[local]
-    right = None if truth is None else _values_of(truth, part.graph, masked, "truth")[local]
+    right = None if truth is None else _values_of(truth, part.graph, masked, "truth")[..., local]
     context = Context(
         _subgraph(model.graph, numbers, masked, units),
         target,
@@ -314,8 +314,12 @@ def _explained(explanation: Any, model: PyGModel, target: Any) -> tuple[Any, int
     index = index[0] if isinstance(index, list) and len(index) == 1 else index
     pairs = getattr(explanation, "edge_label_index", None) if model.task == "edge" else None
     pairs = None if pairs is None else whole_numbers(pairs, "edge_label_index").reshape(2, -1)
+    if model.task == "edge" and target is not None and np.size(index) == 2:
+        pair = model.checked_target(index)
+        columns: Any = [] if pairs is None else np.flatnonzero((pairs == np.array(pair)[:, np.newaxis]).all(axis=0))
+        return pair, int(columns[0]) if len(columns) else 0
     if model.task == "edge" and pairs is None:
-        raise InputError("has no edge_label_index", where="explanation", fix="Pass it to the explainer.")
+        raise InputError("has no edge_label_index", where="explanation", fix="Give the two nodes as target=.")
     count = model.targets if pairs is None else pairs.shape[1]
     if isinstance(index, list) or (index is None and count != 1):
         what = f"{count if index is None else len(index)} {model.task}s were explained at once"
@@ -417,10 +421,10 @@ def _summed(mask: AnyArray, rows: int, columns: int, masked: str) -> AnyArray:
 
 
 def _values_of(value: Any, graph: Graph, masked: str, what: str) -> AnyArray:
-    """Values for everything that can be masked; dictionaries by type are joined."""
+    """Values for everything that can be masked, or rows of them; dictionaries by type are joined."""
     sizes, one = graph.sizes(masked), SINGULAR[masked]
     if not isinstance(value, Mapping):
-        return lined_up(value, sum(sizes.values()), what, one)
+        return lined_up(value, sum(sizes.values()), what, one, rows=True)
     if not graph.typed:
         raise InputError("expected an array, found a dictionary", where=what)
     kinds = {_type_name(kind): kind for kind in sizes}
@@ -429,12 +433,14 @@ def _values_of(value: Any, graph: Graph, masked: str, what: str) -> AnyArray:
 
 
 def _joined(values: Mapping[Any, Any], sizes: Mapping[Any, int], what: str, one: str) -> AnyArray:
-    """Values by type in one array; 0 for types without values."""
+    """Values by type, or rows of them, in one array; 0 for types without values."""
     parts = []
     for kind, size in sizes.items():
         where = what if kind is None else f"{what} of {_type_name(kind)}"
-        parts.append(lined_up(values.get(kind, np.zeros(size)), size, where, one))
-    return np.concatenate(parts)
+        parts.append(lined_up(values.get(kind, np.zeros(size)), size, where, one, rows=True))
+    rows = max(len(np.atleast_2d(part)) for part in parts)
+    joined = np.concatenate([np.broadcast_to(part, (rows, part.shape[-1])) for part in parts], axis=1)
+    return joined if any(part.ndim == 2 for part in parts) else joined[0]
 
 
 def _type_name(kind: Any) -> str:
