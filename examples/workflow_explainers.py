@@ -21,7 +21,7 @@ from torch_geometric.utils import barabasi_albert_graph, to_undirected
 from graphgauge import explanation
 
 LEVEL = 0.2
-METRICS = [f"fidelity_drop.signed@{LEVEL}", "truth_auc"]
+METRICS = [f"{name}@{LEVEL}" for name in ("fidelity_drop.signed", "robust_delta")] + ["truth_auc"]
 
 
 class Task(NamedTuple):
@@ -229,7 +229,8 @@ def judged(task: Task) -> tuple[explanation.AnswerTable, dict[str, Any]]:
     said = explanation.explain_pyg(named, model, task.targets, truth=task.truth)
     table = explanation.collect(model, said, metrics=METRICS, random=10)
     found = {name: explanation.evaluate(table, explainer=name, metrics=METRICS) for name in named}
-    print(explanation.compare(table, METRICS[0]))
+    for metric in METRICS[:2]:
+        print(explanation.compare(table, metric))
     # end
     return table, found
 
@@ -239,18 +240,20 @@ TASKS = {"node": nodes, "graph": graphs, "link": pairs, "hetero": typed}
 
 def written(table: explanation.AnswerTable, found: dict[str, Any]) -> str:
     """A table of the explainers in Markdown."""
-    drop, truth = METRICS
+    drop, robust, truth = METRICS
     against = explanation.compare(table, drop, baseline="random explainer")
-    columns = ("explainer", "drop, signed", "less random's", "p", "`truth_auc`")
+    means = {metric: explanation.compare(table, metric) for metric in (drop, robust)}
+    columns = ("explainer", "drop, signed", "less random's", "p", "`robust_delta`", "`truth_auc`")
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for name, result in found.items():
         pair = against[name, "random explainer"]
         low, high = pair.interval.low, pair.interval.high
         lines.append(
             f"| {name} | {result[drop].value:.3f} | {pair.difference:+.3f} [{low:.3f}, {high:.3f}] | {pair.p_holm:.2g} "
-            f"| {result[truth].value:.3f} |"
+            f"| {result[robust].value:.3f} | {result[truth].value:.3f} |"
         )
-    lines.append(f"| random explainer | {against['random explainer'].mean:.3f} | – | – | 0.500 |")
+    drop_at_random, robust_at_random = (each["random explainer"].mean for each in means.values())
+    lines.append(f"| random explainer | {drop_at_random:.3f} | – | – | {robust_at_random:.3f} | 0.500 |")
     return "\n".join([*lines, "", f"{len(table)} events.", ""])
 
 

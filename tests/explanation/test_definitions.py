@@ -25,6 +25,9 @@ KEYS = [
         "stability_jaccard",
         "stability_spearman",
         "elapsed",
+        "robust_drop",
+        "robust_keep",
+        "robust_delta",
         "deletion_auc",
         "insertion_auc",
     )

@@ -116,7 +116,7 @@ def test_ties_can_be_averaged_over() -> None:
     assert len({one["fidelity_drop@0.25"].value for one in other}) > 1
 
 
-@pytest.mark.parametrize("metric", ["fidelity_drop", "fidelity_keep", "truth_precision"])
+@pytest.mark.parametrize("metric", ["fidelity_drop", "fidelity_keep", "truth_precision", "robust_drop"])
 def test_a_seed_with_ties_counts_once(metric: str) -> None:
     """The event's value is the mean of its two seeds, however many orders one of them is averaged over."""
     context = path_context(4, truth=[True, False, False, False])

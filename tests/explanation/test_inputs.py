@@ -234,6 +234,8 @@ WRONG = {
     "seed": [-1, 0.5],
     "acc_cap": [0, 1.5],
     "acc_points": [1],
+    "robust_samples": [0],
+    "robust_drop": ["half"],
 } | {name: ["z"] for name in ("by", "ties", "normalize", "model_output")}
 
 

@@ -20,7 +20,7 @@ EDGES = ["truth_auc", "truth_precision@0.2", "truth_recall@k=2", "cohesiveness@0
 
 def test_masks_are_declared_for_all_metrics() -> None:
     assert {*MASKS} == {entry.name for entry in registered("explanation")}
-    assert all(bool(masks) == ("answers" in entry.needs) for entry, masks in declared())
+    assert all(bool(masks) == (not {"answers", "robust"}.isdisjoint(entry.needs)) for entry, masks in declared())
 
 
 def declared() -> Any:
@@ -80,6 +80,8 @@ def test_masks_that_were_not_asked_for_are_named() -> None:
     assert {"sufficiency_auc", "acc_auc"} <= {*ex.evaluate(table).skipped}
     with pytest.raises(InputError, match="the model was not asked about masks of the kind keep"):
         ex.evaluate(table, metrics=["fidelity_keep@0.1"])
+    with pytest.raises(OptionError, match=r"robust_drop@{level} needs robust"):
+        ex.evaluate(table, metrics=["robust_drop"])
 
 
 def test_no_random_explainer() -> None:

@@ -153,13 +153,15 @@ def test_all_metrics_of_the_original_protocol(trained: TGN) -> None:
         "fidelity_tempme",
         "acc_auc",
         "cohesiveness",
+        "robust_delta@0.3",
     ]
-    table = ex.collect(trained, explanations, sparsity_levels=LEVELS, metrics=metrics)
+    table = ex.collect(trained, explanations, sparsity_levels=LEVELS, metrics=metrics, robust_samples=4)
     found = ex.evaluate(table, explainer="occlusion", metrics=metrics)
     assert "answers-do-not-repeat" not in {each.check for each in found.findings}
     assert "random explainer" in {reference.name for reference in found["fidelity_drop@0.3"].references}
     compared = ex.compare(table, "fidelity_drop@0.3")
     assert compared["occlusion"].mean > compared["random explainer"].mean
+    assert found["robust_delta@0.3"].n == 12
     assert found["cohesiveness@0.3"].n >= 9  # of at least two events
     for name in ("fidelity_drop", "fidelity_keep", "fidelity_tempme", "cohesiveness"):
         assert [key for key in found if key.startswith(f"{name}@")] == [f"{name}@{level:g}" for level in LEVELS]

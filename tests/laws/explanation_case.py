@@ -98,6 +98,7 @@ class ExplanationCase(Case):
             topk=2,
             random=1,
             metrics=list(self.entries),
+            robust_samples=3,
             acc_points=4,
         )
 

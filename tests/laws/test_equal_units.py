@@ -62,7 +62,9 @@ def equal_events(n: int) -> Mapping[str, Result]:
     case, n = ExplanationCase(), min(n, 49)
     weights, importance = np.tile([3.0, -1, 2, 0, 1], (n, 1)), np.tile([5.0, 1, 3, 0, 2], (n, 1))
     truth = np.tile([1.0, 0, 1, 0, 0], (n, 1))
-    return case.evaluate(case.build(importance[0], importance[1:], weights, truth))
+    found = case.evaluate(case.build(importance[0], importance[1:], weights, truth))
+    # Masks and orders of these are drawn event by event, so equal events have different values.
+    return {key: result for key, result in found.items() if not key.startswith("robust_")}
 
 
 def equal_samples(n: int) -> Mapping[str, Result]:

@@ -42,6 +42,9 @@ def collect(
     random: int = 3,
     acc_cap: float = 0.3,
     acc_points: int = 16,
+    robust_drop: float = 0.1,
+    robust_keep: float = 0.9,
+    robust_samples: int = 20,
     batch_edges: int = 30_000,
     seed: int = 0,
     path: str | Path | None = None,
@@ -60,7 +63,8 @@ def collect(
     explanations
         Explanations of any number of events, explainers and seeds. Those of one event share its masks.
     metrics
-        Keys of the metrics that the answers are for; only their masks are sent. By default those of `evaluate`.
+        Keys of the metrics that the answers are for; only their masks are sent. By default those of all metrics except
+        robust fidelity.
     sparsity_levels, topk
         How much of an explanation is kept or dropped: shares of the candidates, and numbers of them. By default those
         that `metrics` name, or 0.05, 0.1, 0.2, 0.3, 0.4 and 0.5.
@@ -79,6 +83,8 @@ def collect(
         Number of random orders of an event's candidates for the random explainer; 0 for none.
     acc_cap, acc_points
         The sweep of `acc_auc`: this many shares from 0 to the cap.
+    robust_drop, robust_keep, robust_samples
+        Robust fidelity drops this share of the explanation, or keeps this share of the rest, in this many samples.
     batch_edges
         Number of edges per call of the model, over all masked copies.
     seed
@@ -136,6 +142,9 @@ def collect(
         acc_cap=acc_cap,
         acc_points=acc_points,
         asked=wanted.kinds,
+        robust_drop=robust_drop,
+        robust_keep=robust_keep,
+        robust_samples=robust_samples,
         masking=masking if isinstance(masking, str) else None,
     )
     events = grouped(explanations)

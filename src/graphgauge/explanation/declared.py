@@ -103,11 +103,14 @@ def against(*names: str) -> Callable[[MetricFunction], Callable[..., Iterable[Re
 def wanted_by(metrics: str | Sequence[Any] | None) -> Wanted:
     """The masks and levels that metrics ask for; an unknown name is an error.
 
-    Levels are the usual ones if a metric leaves its level open, or is over all of them.
+    Levels are the usual ones if a metric leaves its level open, or is over all of them. `all` is all metrics that are
+    not computed by name only.
     """
     for name in [metrics] if isinstance(metrics, str) else metrics if isinstance(metrics, list | tuple) else ():
         refuse_foreign(name)
     chosen, _ = select("explanation", metrics, NEEDS, {"level": [None]})
+    if metrics == "all":
+        return Wanted(KINDS[:5], None, ())
     kinds = {
         kind for entry, _ in chosen for kind in MASKS.get(entry.name, HEADLINES if "answers" in entry.needs else ())
     }

@@ -38,6 +38,15 @@ _FROM_0 = {"area": "trapezoid over the achieved k/E from 0, divided by its span"
 _score_curve = partial(
     explained, conventions=SCORED | _FROM_0, reference="petsiuk2018", curve=True, compared=True, bounds=(0, 1)
 )
+_robust = partial(
+    explained,
+    needs=("robust",),
+    reference="zheng2024",
+    conventions=SCORED | {"robust": AS_CHOSEN},
+    compared=True,
+    levels=against("random"),
+)
+
 
 # ---- the score, dropped and kept
 
@@ -300,6 +309,39 @@ def unfaithfulness(s: Sample, *, level: Level = _USUAL) -> Estimate:
     with np.errstate(divide="ignore", invalid="ignore"):
         divergence = np.where(p > 0, p * (np.log(p) - np.log(q)), 0.0).sum(axis=1)
     return s.mean(-np.expm1(-np.maximum(divergence, 0.0)), ends=_UNIT)
+
+
+# ---- robust fidelity
+
+
+def _sampled(s: Sample, kind: str, level: Level) -> Floats:
+    """(M,) f(G) less the mean score over the samples."""
+    return np.asarray(s.change(kind)[:, s.level(level)].mean(axis=1))
+
+
+@_robust("robust_drop@{level}", "robust_drop")
+def robust_drop(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Robust fidelity+: the decrease of the score when a small random part of the explanation is dropped.
+
+    f(G) − E f(G without a random share `robust_drop` of the top k). The masked graphs stay close to the graphs that the
+    model was trained on.
+    """
+    return s.mean(_sampled(s, "robust_drop", level))
+
+
+@_robust("robust_keep@{level}", "robust_keep", direction="lower")
+def robust_keep(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Robust fidelity−: the decrease of the score when a small random part of the other edges is dropped.
+
+    f(G) − E f(the top k and a random share `robust_keep` of the others).
+    """
+    return s.mean(_sampled(s, "robust_keep", level))
+
+
+@_robust("robust_delta@{level}", "robust_drop", "robust_keep", bounds=(-2, 2))
+def robust_delta(s: Sample, *, level: Level = _USUAL) -> Estimate:
+    """Robust fidelity+ minus robust fidelity−: a part of the explanation matters more than a part of the rest."""
+    return s.mean(_sampled(s, "robust_drop", level) - _sampled(s, "robust_keep", level), ends=(-2.0, 2.0))
 
 
 # ---- the original protocol, where it differs: as its library computes it, and as its reference document defines it

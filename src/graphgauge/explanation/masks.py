@@ -26,9 +26,10 @@ from graphgauge.explanation.inputs import Explanation, Subgraph
 LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 BY, TIES, MODEL_OUTPUT = ("value", "abs"), ("fixed", "average", "position"), ("logit", "probability")
 # Kinds of masks: the levels dropped and kept; the sweep of `acc_auc`, which keeps the top s, drops it, or keeps the top
-# 1 − s.
-Kind = Literal["drop", "keep", "sweep", "sweep_drop", "sweep_complement"]
+# 1 − s; random parts of what is dropped or left out.
+Kind = Literal["drop", "keep", "sweep", "sweep_drop", "sweep_complement", "robust_drop", "robust_keep"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+ROBUST = KINDS[5:]
 DROPPED = ("drop", "sweep_drop")
 # Number of random orders in an average over ties.
 _TIE_ORDERS = 10
@@ -72,7 +73,8 @@ def counted(shares: Any, units: Any) -> Ints:
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How masks are chosen, and how the model's answers are read. If nothing is asked, there is no `model_output`.
 
-    `asked` are the kinds of masks. `masking` is what the model says that it does with masked parts.
+    `asked` are the kinds of masks. Robust fidelity drops a share `robust_drop` of the explanation, or keeps a share
+    `robust_keep` of the rest, in `robust_samples`. `masking` is what the model says that it does with masked parts.
     """
 
     model_output: str | None = None
@@ -85,6 +87,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     acc_cap: float = 0.3
     acc_points: int = 16
     asked: tuple[Kind, ...] = ()
+    robust_drop: float = 0.1
+    robust_keep: float = 0.9
+    robust_samples: int = 20
     masking: str | None = None
 
     def __post_init__(self) -> None:
@@ -92,9 +97,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             one_of(name, getattr(self, name), known)
         if self.asked or self.model_output is not None:
             one_of("model_output", str(self.model_output), MODEL_OUTPUT)
-        for name, least, most in (("random", 0, _MOST), ("seed", 0, None), ("acc_points", 2, _MOST)):
+        for name in ("random", "seed", "acc_points", "robust_samples"):
+            least, most = {"acc_points": 2, "robust_samples": 1}.get(name, 0), None if name == "seed" else _MOST
             force_setattr(self, name, whole_number(name, getattr(self, name), least, most))
-        force_setattr(self, "acc_cap", number("acc_cap", self.acc_cap, 0, 1))
+        for name in ("acc_cap", "robust_drop", "robust_keep"):
+            force_setattr(self, name, number(name, getattr(self, name), 0, 1))
         if not self.acc_cap > 0:
             raise OptionError("acc_cap must be above 0")
         if not self.levels and not self.topk:
@@ -174,16 +181,23 @@ def rankings(explanation: Explanation, values: Floats, settings: Settings) -> In
 
 def random_places(subgraph: Subgraph, event: Any, seed: int, purpose: str, orders: int) -> Ints:
     """(orders, units) random ranks that belong to event, seed and purpose, and not to the order of the candidates."""
-    digest = hashlib.sha256(json.dumps([seed, event, purpose]).encode()).digest()
-    drawn = Random(np.frombuffer(digest, np.uint32).tolist()).uniform(orders, subgraph.unit_count)
+    drawn = _draws(event, seed, purpose, orders, subgraph.unit_count)
     return np.argsort(np.argsort(drawn, axis=1), axis=1)[:, subgraph.unit_places("fixed")]
+
+
+def _draws(event: Any, seed: int, purpose: str, rows: int, columns: int) -> Floats:
+    digest = hashlib.sha256(json.dumps([seed, event, purpose]).encode()).digest()
+    return Random(np.frombuffer(digest, np.uint32).tolist()).uniform(rows, columns)
 
 
 # ---- cuts
 
 
-def cuts(subgraph: Subgraph, ranks: Ints, settings: Settings) -> dict[Kind, Mask]:
-    """The masks that the settings ask for, of rankings (orders, units): by kind, (orders, levels, candidates)."""
+def cuts(subgraph: Subgraph, ranks: Ints, settings: Settings, event: Any) -> dict[Kind, Mask]:
+    """The masks that the settings ask for, of rankings (orders, units): by kind, (orders, levels, candidates).
+
+    Those of robust fidelity are (orders, levels, samples, candidates).
+    """
     orders, width, units = len(ranks), len(subgraph), subgraph.unit_count
     counts = _counts(settings, units)
     places = sum(map(len, counts.values()))
@@ -191,13 +205,27 @@ def cuts(subgraph: Subgraph, ranks: Ints, settings: Settings) -> dict[Kind, Mask
         what = f"{orders:,} orders of {width:,} candidates are cut at {places:,} places"
         raise InputError(what, fix="Ask for fewer levels, points or orders.")
     place = ranks[:, np.newaxis, subgraph.unit_of]
-    return {kind: (place < count) ^ (kind in DROPPED) for kind, count in counts.items()}
+    masks = {kind: (place < count) ^ (kind in DROPPED) for kind, count in counts.items()}
+    robust = [kind for kind in settings.asked if kind in ROBUST]
+    return masks | {kind: _robust(subgraph, ranks, settings, event, kind) for kind in robust}
 
 
 @lru_cache(maxsize=1024)
 def _counts(settings: Settings, units: int) -> dict[Kind, Ints]:
     """How many of so many units each mask keeps or drops, in a column; events of a table often have equally many."""
-    return {kind: settings.counts(kind, units)[:, np.newaxis] for kind in settings.asked}
+    return {kind: settings.counts(kind, units)[:, np.newaxis] for kind in settings.asked if kind not in ROBUST}
+
+
+def _robust(subgraph: Subgraph, ranks: Ints, settings: Settings, event: Any, kind: str) -> Mask:
+    """A part of the explanation is dropped, or it is kept with part of the rest.
+
+    The draws are the same for every explainer and level of an event.
+    """
+    units = subgraph.unit_count
+    drawn = _draws(event, settings.seed, "robust", settings.robust_samples, units)[:, subgraph.unit_places("fixed")]
+    chosen = (ranks[:, np.newaxis] < settings.counts("keep", units)[:, np.newaxis])[:, :, np.newaxis]
+    kept = ~chosen | (drawn >= settings.robust_drop) if kind == ROBUST[0] else chosen | (drawn < settings.robust_keep)
+    return kept[..., subgraph.unit_of]
 
 
 def needed_masks(
@@ -208,8 +236,8 @@ def needed_masks(
         return np.zeros((0, len(subgraph)), bool)
     own = [rankings(each, unit_importance(each, settings.by), settings) for each in explanations]
     drawn = random_places(subgraph, event, settings.seed, "random", settings.random)
-    by_kind = cuts(subgraph, np.concatenate([*own, drawn]), settings).values()
-    flat = np.concatenate([each.reshape(math.prod(each.shape[:2]), len(subgraph)) for each in by_kind])
+    by_kind = cuts(subgraph, np.concatenate([*own, drawn]), settings, event).values()
+    flat = np.concatenate([each.reshape(math.prod(each.shape[:-1]), len(subgraph)) for each in by_kind])
     sparsest_first = flat[np.argsort(flat.sum(axis=1), kind="stable")]
     masks = np.concatenate([whole_and_empty(subgraph), sparsest_first])
     first = {key: row for row, key in reversed([*enumerate(packed(masks))])}

@@ -25,6 +25,7 @@ from graphgauge.explanation.events import Event, probabilities
 from graphgauge.explanation.inputs import RANDOM
 from graphgauge.explanation.masks import (
     DROPPED,
+    ROBUST,
     Level,
     Settings,
     cuts,
@@ -41,7 +42,7 @@ EMPTY = "empty explanation"
 SCORES = ("class", "max", "label")
 NO_CANDIDATES = "no candidate edges"
 # What metrics may need of a sample.
-NEEDS = ("edges", "answers", "truth", "times", "seeds", "elapsed")
+NEEDS = ("edges", "answers", "robust", "truth", "times", "seeds", "elapsed")
 # Of these, what random orders have without a model's answers.
 FREE = ("truth", "times")
 # Orders of the random explainer where no model is asked about them, and the most units that are ranked in all: among
@@ -178,7 +179,7 @@ class Sample:
             raise InputError(f"the model was not asked about masks of the kind {kind}", where="table", fix=fix)
         rows = self.rows[kind]
         if (rows < 0).any():
-            absent = self.events[self.event[np.argmax((rows < 0).any(axis=1))]].id
+            absent = self.events[self.event[np.argmax((rows < 0).reshape(len(rows), -1).any(axis=1))]].id
             fix = "Collect again, with these levels."
             raise InputError(f"event {absent!r:.80} lacks answers of the kind {kind}", where="table", fix=fix)
         return rows
@@ -204,8 +205,8 @@ class Sample:
             return np.asarray(self.answers.outputs.max(axis=1)[rows])
         if self.rules.score == "max":
             return np.asarray(self.answers.probabilities.max(axis=1)[rows])
-        chosen = self.chosen[event]
-        return np.asarray(self.answers.probabilities[rows, chosen if rows.ndim == 1 else chosen[:, np.newaxis]])
+        chosen = self.chosen[event].reshape(-1, *[1] * (rows.ndim - 1))
+        return np.asarray(self.answers.probabilities[rows, chosen])
 
     def whole(self) -> Floats:
         """(M,) f(G), of the event of each ranking."""
@@ -213,7 +214,8 @@ class Sample:
 
     def change(self, kind: str) -> Floats:
         """(M, L) f(G) − f(masked graph)."""
-        return self.whole()[:, np.newaxis] - self.f(self.masked(kind), self.event)
+        rows = self.masked(kind)
+        return self.whole().reshape(-1, *[1] * (rows.ndim - 1)) - self.f(rows, self.event)
 
     @cached_property
     def drops(self) -> Floats:
@@ -227,8 +229,9 @@ class Sample:
 
     def same(self, kind: str) -> Floats:
         """(M, L) 1 where a masked graph has the label of the whole graph, else 0."""
-        predicted = self.answers.predicted[self.event][:, np.newaxis]
-        return np.asarray(self.answers.labels[self.masked(kind)] == predicted, np.float64)
+        labels = self.answers.labels[self.masked(kind)]
+        predicted = self.answers.predicted[self.event].reshape(-1, *[1] * (labels.ndim - 1))
+        return np.asarray(labels == predicted, np.float64)
 
     # ---- means
 
@@ -376,9 +379,13 @@ def _starts(events: Sequence[Event]) -> Ints:
 
 def _rows(events: Sequence[Event], ranks: Sequence[Ints], settings: Settings) -> dict[str, Ints]:
     """For each kind of masks, the rows of the answers to those of each ranking."""
-    parts = {kind: [np.zeros((0, settings.counts(kind, 1).size), np.int64)] for kind in settings.asked}
+    samples = [settings.robust_samples]
+    parts = {
+        kind: [np.zeros((0, settings.counts(kind, 1).size, *samples[: kind in ROBUST]), np.int64)]
+        for kind in settings.asked
+    }
     for start, event, own in zip(_starts(events).tolist(), events, ranks, strict=True):
-        for kind, masks in cuts(event.subgraph, own, settings).items():
+        for kind, masks in cuts(event.subgraph, own, settings, event.id).items():
             rows = event.rows(masks)
             parts[kind].append(np.where(rows < 0, -1, start + rows))
     return {kind: np.concatenate(rows) for kind, rows in parts.items()}
@@ -386,10 +393,11 @@ def _rows(events: Sequence[Event], ranks: Sequence[Ints], settings: Settings) ->
 
 def samples_by_need(sample: Sample) -> dict[str, Any]:
     """The sample under each name of what metrics may need, if the events have it."""
-    events = sample.events
+    asked, events = {*sample.settings.asked}, sample.events
     conditions = {
         "edges": True,
-        "answers": bool(sample.settings.asked),
+        "answers": bool(asked - {*ROBUST}),
+        "robust": bool(asked & {*ROBUST}),
         "truth": any(event.context.truth is not None for event in events),
         "times": any(event.subgraph.candidate_times is not None for event in events),
         "seeds": len(sample.explained) > len(events),

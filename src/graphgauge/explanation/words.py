@@ -25,6 +25,7 @@ _SCORES = {
 def conventions_of(table: AnswerTable, rules: Rules, protocol: str | None) -> dict[str, str]:
     """How masks were chosen and answers are scored, in words."""
     settings = table.settings
+    robust = f"{settings.robust_drop:g} dropped, {settings.robust_keep:g} kept, {settings.robust_samples} samples"
     return {
         **({} if settings.model_output is None else {"model_output": settings.model_output}),
         **({} if settings.masking is None else {"masking": _MASKING.get(settings.masking, settings.masking)}),
@@ -34,6 +35,7 @@ def conventions_of(table: AnswerTable, rules: Rules, protocol: str | None) -> di
         "score": _SCORES[rules.score],
         "sweep": f"{settings.acc_points} points from 0 to {settings.acc_cap:g}",
         "label_threshold": f"{rules.label_threshold:g}",
+        **({"robust": robust} if any(kind.startswith("robust") for kind in settings.asked) else {}),
         "delta_t": "range of the candidates' times" if rules.delta_t is None else f"{rules.delta_t:g}",
         **({} if protocol is None else {"protocol": protocol}),
     }
