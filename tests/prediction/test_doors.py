@@ -7,6 +7,7 @@ import pytest
 
 from graphgauge import prediction
 from graphgauge.core.errors import InputError
+from graphgauge.core.figure import family_figure, svg_text
 
 
 def test_kinds_of_tasks():
@@ -111,3 +112,12 @@ def test_levels_of_chance():
     targets = prediction.evaluate([1.5, 2.0, 9.0], [1.0, 2.0, 3.0])
     assert targets["mae"].chance.value == pytest.approx((0.5 + 0 + 7) / 3)
     assert targets["r2"].chance.value == pytest.approx(0)
+
+
+def test_figures_have_no_images():
+    """The page of a report shows none."""
+    rng = np.random.default_rng(0)
+    true, scores = rng.integers(0, 3, 60), rng.random((60, 3))
+    p = scores / scores.sum(axis=1, keepdims=True)
+    found = prediction.evaluate(true, scores=p, probabilities=True, groups={"part": true})
+    assert "<image" not in svg_text(family_figure("prediction", {"a": found}))

@@ -48,12 +48,13 @@ def _confusion(grid: Grid, axis: Any) -> None:
     names = [str(name) for name in grid["class"].tolist()]
     table = np.stack([grid[f"as {name}"] for name in names], axis=1)
     shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1e-300)
-    axis.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    axis.pcolormesh(shares, cmap="Blues", vmin=0, vmax=1)  # shapes: the page of the report shows no images
     for (row, column), share in np.ndenumerate(shares) if len(names) <= _WRITTEN else ():
-        axis.text(column, row, f"{share:.2f}", ha="center", va="center", color="white" if share > 0.6 else "black")
-    axis.set(title="confusion", xlabel="predicted", ylabel="true")
-    axis.set_xticks(range(len(names)), names, rotation=90 if max(map(len, names)) > 4 else 0)
-    axis.set_yticks(range(len(names)), names)
+        colour = "white" if share > 0.6 else "black"
+        axis.text(column + 0.5, row + 0.5, f"{share:.2f}", ha="center", va="center", color=colour)
+    axis.set(title="confusion", xlabel="predicted", ylabel="true", ylim=(len(names), 0), aspect="equal")
+    axis.set_xticks(np.arange(len(names)) + 0.5, names, rotation=90 if max(map(len, names)) > 4 else 0)
+    axis.set_yticks(np.arange(len(names)) + 0.5, names)
     axis.grid(visible=False)
 
 
