@@ -29,8 +29,8 @@ from graphgauge.core.registry import select
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.prediction.figure import drawings
 from graphgauge.prediction.inputs import TASKS, Rules, Task, read
-from graphgauge.prediction.metrics import OF_CLASSES, brier_scores, log_losses, of_labels, ratio
-from graphgauge.prediction.sample import Classes, OfTasks, Sample, as_share, estimate
+from graphgauge.prediction.metrics import OF_CLASSES, as_share, brier_scores, log_losses, of_labels, ratio
+from graphgauge.prediction.sample import Classes, OfTasks, Sample, estimate
 from graphgauge.protocols import under_protocols
 
 # Names of other tables and columns, which groups cannot have.
