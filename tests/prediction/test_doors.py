@@ -32,14 +32,14 @@ def test_kinds_of_tasks():
         (([0, 1], None), {}, "there is neither y_pred nor scores. Pass labels as y_pred=, or scores=."),
         (([0, 1, 1], [0, 1]), {}, "y_pred: has 2 rows, y_true 3. One row per item."),
         (([0, 3, 5], [0.0, 3.0, 5.0]), {}, 'y_true and y_pred may be classes or numbers. Say which: task="multiclass"'),
-        (([0, 1, 2], [0.1, 0.9, 0.4]), {"task": "multiclass"}, "labels have fractions, such as 0.1. Pass"),
+        (([0, 1, 2], [0.1, 0.9, 0.4]), {"task": "multiclass"}, "labels are not whole, such as 0.1. Pass"),
         (([0, np.nan], [0, 1]), {}, 'y_true: 1 of 2 values are NaN, the first at index 1. Pass nan="omit"'),
         (([0, 1], None), {"scores": [0.5, np.nan]}, "scores: 1 of 2 values are NaN, the first at index 1."),
-        ((["a", "b"], None), {"scores": np.eye(2)}, "y_true has names, and scores only columns. Pass classes="),
+        ((["a", "b"], None), {"scores": np.eye(2)}, "y_true has names, and scores only columns. Number the"),
         (([0, 5], None), {"scores": np.eye(3)[:2]}, "y_true: has the label 5, which is no class."),
-        (([0, 1], None), {"scores": [[0.9, 0.3], [0.5, 0.5]], "probabilities": True}, "scores: row 0 is not"),
+        (([0, 1], None), {"scores": [[0.9, 0.3], [0.5, 0.5]], "probabilities": True}, "scores: row 0 has negative"),
         (([0, 1], [0, 1]), {"task": "classes"}, "unknown task 'classes'."),
-        (([0, 1], [0, 1]), {"weights": [1, -1]}, "weights: expected 2 numbers that are not negative."),
+        (([0, 1], [0, 1]), {"weights": [1, -1]}, "weights: expected 2 numbers that are not negative, and not all 0."),
         (([0, 1], [0, 1]), {"cluster": [1]}, "cluster: has 1 labels for 2 items."),
         (([[0, 2], [1, 1]], [[0, 1], [1, 1]]), {"task": "multilabel"}, "y_true: has labels other than 0 and 1."),
         (([0.5, np.inf], [0.5, 1.0]), {}, "y_true: has infinite values."),
@@ -50,6 +50,16 @@ def test_refusals(args, options, words):
     with pytest.raises(InputError) as refusal:
         prediction.evaluate(*args, **options)
     assert str(refusal.value).startswith(words)
+
+
+def test_the_positive_class_has_its_own_column_of_scores():
+    """Of two columns that are not of 0 and 1 nobody knows which one it is."""
+    scores = [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7], [0.8, 0.2]]
+    for positive in (0, 1):
+        found = prediction.evaluate([0, 1, 1, 0], scores=scores, positive=positive, probabilities=True)
+        assert (found["roc_auc"].value, found["precision"].value) == (1, 1)
+    with pytest.raises(InputError, match="scores: has a column per class, and these are not 0 and 1"):
+        prediction.evaluate(["ham", "spam"], scores=scores[:2], positive="ham")
 
 
 def test_inputs_stay_as_they_are():

@@ -216,11 +216,16 @@ class Statistic(NamedTuple):
 NOTHING = Statistic(np.nan, 0, np.nan, 0.0)
 
 
-def estimate(sample: Any, statistic: Callable[[Any], Statistic], reason: str = "no items") -> Estimate:
-    """The statistic of each part."""
-    value, n, error, df = np.array([statistic(part) for part in sample.parts], np.float64).T
+def estimate_of(statistics: Iterable[Statistic], reason: str = "no items") -> Estimate:
+    """An estimate of a statistic for each part; a single item has no error."""
+    value, n, error, df = np.array(list(statistics), np.float64).reshape(-1, 4).T
     error, df = np.where(n < 2, np.nan, error), np.where(n < 2, 0.0, df)
     return Estimate(value, n.astype(np.int64), reason=reason, facts={"error": error, "df": df})
+
+
+def estimate(sample: Any, statistic: Callable[[Any], Statistic], reason: str = "no items") -> Estimate:
+    """The statistic of each part."""
+    return estimate_of(map(statistic, sample.parts), reason)
 
 
 def mean_of(part: Sample, values: Floats) -> Statistic:
