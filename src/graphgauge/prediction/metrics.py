@@ -15,51 +15,33 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.metric import Bounds, Estimate, Exempt, IntervalFunction, Metric, NoChance, NoInterval
+from graphgauge.core.metric import Bounds, Estimate, Exempt, Metric, NoChance, NoInterval
 from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
-from graphgauge.prediction.sample import (
-    NOTHING,
-    Classes,
-    Columns,
-    Sample,
-    Scores,
-    Statistic,
-    Targets,
-    Tasks,
-    error_of_cells,
-    estimate,
-    mean_area,
-    mean_of,
-    nanmean,
-    over_tasks,
-)
+from graphgauge.prediction.sample import Classes, Columns, Sample, Scores, Statistic, Targets, Tasks, estimate, nanmean
 from graphgauge.stats import intervals
 
 # ---- intervals by the range of the value
 
 
-def _by(formula: Callable[..., Bounds], said: str) -> IntervalFunction:
-    def interval(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
-        over = "items" if sample.cluster is None else "clusters"
-        return formula(estimate.value, estimate.facts["error"], estimate.facts["df"], confidence, over=over)
-
-    interval.__doc__ = said
-    return interval
+def _student(
+    sample: Sample, estimate: Estimate, confidence: float, *, formula: Callable[..., Bounds] = intervals.of_mean
+) -> Bounds:
+    """Student's t over items or clusters, on the scale of the range: logit of shares, log of errors."""
+    over = "items" if sample.cluster is None else "clusters"
+    return formula(estimate.value, estimate.facts["error"], estimate.facts["df"], confidence, over=over)
 
 
 def _of_correlation(value: Floats, error: Floats, df: Floats, confidence: float, *, over: str) -> Bounds:
+    """On Fisher's scale, artanh r."""
     inside = np.clip(value, -1 + 1e-15, 1 - 1e-15)
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = intervals.t_interval(np.arctanh(inside), error / (1 - inside**2), df, confidence)
     return Bounds(np.tanh(low), np.tanh(high), "fisher-t", over)
 
 
-as_share = _by(intervals.of_area, "Student's t on the logit scale, over items or clusters.")
-_as_positive = _by(intervals.of_positive, "Student's t on the log scale, over items or clusters.")
-_as_number = _by(intervals.of_mean, "Student's t, over items or clusters.")
-_as_correlation = _by(_of_correlation, "Student's t on Fisher's scale, artanh r, over items or clusters.")
+as_share = partial(_student, formula=intervals.of_area)
 
 
 def _as_count(sample: Classes | Tasks, estimate: Estimate, confidence: float) -> Bounds:
@@ -78,7 +60,9 @@ _LAWS = {
 }
 _metric = partial(metric, family="prediction", unit="item", laws=_LAWS)
 _share = partial(_metric, direction="higher", bounds=(0.0, 1.0), interval=as_share)
-_error = partial(_metric, direction="lower", bounds=(0.0, np.inf), interval=_as_positive)
+_error = partial(
+    _metric, direction="lower", bounds=(0.0, np.inf), interval=partial(_student, formula=intervals.of_positive)
+)
 Measured = tuple[float, Floats]
 
 
@@ -104,9 +88,9 @@ def of_labels(part: Classes | Tasks, measure: TableMeasure) -> Statistic:
     """A measure of the labels, the mean over tasks; of independent items its error is that of the cells."""
     if isinstance(part, Classes) and part.independent:
         value, influence = _of_cells(part.table, measure)
-        return Statistic(value, part.n, *error_of_cells(influence.ravel(), part.table.ravel()))
+        return Statistic(value, part.n, *part.error_of_cells(influence))
     tasks = [(rows, labels, *_of_cells(labels.table, measure)) for rows, labels in part.by_task()]
-    return over_tasks(part, [(rows, value, moved[each.true, each.pred]) for rows, each, value, moved in tasks])
+    return part.over_tasks([(rows, value, moved[each.true, each.pred]) for rows, each, value, moved in tasks])
 
 
 def _pooled(part: Tasks, measure: TableMeasure) -> Statistic:
@@ -115,26 +99,20 @@ def _pooled(part: Tasks, measure: TableMeasure) -> Statistic:
     total = sum((labels.table for _, labels in tasks), np.zeros((2, 2)))
     value, moved = _of_cells(total, measure)
     weighted = len(tasks) * moved
-    return over_tasks(
-        part,
+    return part.over_tasks(
         [(rows, value, each.table.sum() / total.sum() * weighted[each.true, each.pred]) for rows, each in tasks],
     )
 
 
-def _guesses(measure: TableMeasure, of_task: TableMeasure) -> Callable[[Classes | Tasks], list[Reference]]:
-    """The levels of guessing that a measure has."""
-
-    def chance(sample: Classes | Tasks) -> list[Reference]:
-        """The most frequent class for all items, or labels drawn with the classes' shares: what is better."""
-        by_task = measure if isinstance(sample, Classes) else of_task
-        shares = [labels.table.sum(axis=1) / labels.table.sum() for _, labels in sample.by_task()]
-        drawn = nanmean([by_task(np.outer(r, r))[0] for r in shares])
-        same = nanmean([by_task(np.outer(r, np.arange(len(r)) == np.argmax(r)))[0] for r in shares])
-        levels = (Reference("random labels", drawn), Reference("most frequent class", same))
-        # Tables show the last, which is the strongest.
-        return sorted((each for each in levels if not np.isnan(each.value)), key=lambda level: level.value)
-
-    return chance
+def _guesses(sample: Classes | Tasks, *, measure: TableMeasure, of_task: TableMeasure) -> list[Reference]:
+    """The most frequent class for all items, or labels drawn with the classes' shares: what is better."""
+    by_task = measure if isinstance(sample, Classes) else of_task
+    shares = [labels.table.sum(axis=1) / labels.table.sum() for _, labels in sample.by_task()]
+    drawn = nanmean([by_task(np.outer(r, r))[0] for r in shares])
+    same = nanmean([by_task(np.outer(r, np.arange(len(r)) == np.argmax(r)))[0] for r in shares])
+    levels = (Reference("random labels", drawn), Reference("most frequent class", same))
+    # Tables show the last, which is the strongest.
+    return sorted((each for each in levels if not np.isnan(each.value)), key=lambda level: level.value)
 
 
 def _labels(
@@ -147,13 +125,12 @@ def _labels(
 
         @wraps(measure)
         def value(sample: Classes | Tasks) -> Estimate:
-            if isinstance(sample, Classes):
-                return estimate(sample, partial(of_labels, measure=measure), "no class that it is defined for")
-            of_part = partial(_pooled if pooled else of_labels, measure=by_task)
-            return estimate(sample, of_part, "no task that it is defined for")
+            of_tasks = partial(_pooled if pooled else of_labels, measure=by_task)
+            of_part = partial(of_labels, measure=measure) if isinstance(sample, Classes) else of_tasks
+            return estimate(sample, of_part, "no class or task that it is defined for")
 
-        needs_and_level = {"needs": ("classes", "tasks"), "chance": _guesses(measure, by_task)}
-        return _share(measure.__name__, formula=formula, **(needs_and_level | declared))(value)
+        needs, chance = ("classes", "tasks"), partial(_guesses, measure=measure, of_task=by_task)
+        return _share(measure.__name__, formula=formula, **({"needs": needs, "chance": chance} | declared))(value)
 
     return declare
 
@@ -189,7 +166,7 @@ def _unrelated(_: Any) -> list[Reference]:
     return [Reference("labels without relation", 0.0)]
 
 
-_agreement = partial(_classes, bounds=(-1.0, 1.0), interval=_as_number, chance=_unrelated)
+_agreement = partial(_classes, bounds=(-1.0, 1.0), interval=_student, chance=_unrelated)
 
 
 @_labels("mean(pred = true)", interval=_as_count, default=True)
@@ -281,7 +258,7 @@ def _even(_: Any) -> list[Reference]:
 @_area("roc_auc", chance=_even, formula="P(s+ > s−) + P(s+ = s−) / 2")
 def roc_auc(sample: Scores) -> Estimate:
     """Probability that a positive scores above a negative, ties half; of tasks and classes the mean."""
-    return estimate(sample, partial(mean_area, which=0), "no task has both classes")
+    return estimate(sample, lambda part: part.mean_area(0), "no task has both classes")
 
 
 def _prevalence(sample: Scores) -> list[Reference]:
@@ -292,7 +269,7 @@ def _prevalence(sample: Scores) -> list[Reference]:
 @_area("average_precision", chance=_prevalence, formula="mean over positives of the precision at their score")
 def average_precision(sample: Scores) -> Estimate:
     """Mean over the positives of the precision at their score, step-wise; of tasks and classes the mean."""
-    return estimate(sample, partial(mean_area, which=1), "no task has both classes")
+    return estimate(sample, lambda part: part.mean_area(1), "no task has both classes")
 
 
 def _top(sample: Columns, *, k: int = 5) -> list[Reference]:
@@ -307,7 +284,7 @@ def top_k_accuracy(sample: Columns, *, k: int = 5) -> Estimate:
     def share(part: Columns) -> Statistic:
         true = part.of_truth[:, np.newaxis]
         higher, equal = (part.scores > true).sum(axis=1), (part.scores == true).sum(axis=1)
-        return mean_of(part, np.clip((k - higher) / equal, 0.0, 1.0))
+        return part.mean_of(np.clip((k - higher) / equal, 0.0, 1.0))
 
     return estimate(sample, share)
 
@@ -329,29 +306,26 @@ def brier_scores(sample: Columns) -> Floats:
     return np.asarray((sample.scores**2).sum(axis=1) - true**2 + (1 - true) ** 2)
 
 
-def _prior(score: Callable[[Columns], Floats]) -> Callable[[Columns], list[Reference]]:
-    def chance(sample: Columns) -> list[Reference]:
-        """What the classes' shares score as the probabilities of every item."""
-        shares = np.bincount(sample.true, sample.weights, sample.scores.shape[1])
-        same = replace(sample, scores=np.broadcast_to(shares / shares.sum(), sample.scores.shape))
-        return [Reference("shares of the classes", mean_of(same, score(same)).value)]
-
-    return chance
+def _prior(sample: Columns, *, score: Callable[[Columns], Floats]) -> list[Reference]:
+    """What the classes' shares score as the probabilities of every item."""
+    shares = np.bincount(sample.true, sample.weights, sample.scores.shape[1])
+    same = replace(sample, scores=np.broadcast_to(shares / shares.sum(), sample.scores.shape))
+    return [Reference("shares of the classes", same.mean_of(score(same)).value)]
 
 
 _probability = partial(_error, needs=("probabilities",))
 
 
-@_probability("log_loss", chance=_prior(log_losses), formula="mean(−ln p_true)")
+@_probability("log_loss", chance=partial(_prior, score=log_losses), formula="mean(−ln p_true)")
 def log_loss(sample: Columns) -> Estimate:
     """Mean of −ln of the probability of the true class; nothing is clipped, so a probability of 0 makes it infinite."""
-    return estimate(sample, lambda part: mean_of(part, log_losses(part)))
+    return estimate(sample, lambda part: part.mean_of(log_losses(part)))
 
 
-@_probability("brier", chance=_prior(brier_scores), formula="mean(Σ (p_c − y_c)²)", bounds=(0.0, 2.0))
+@_probability("brier", chance=partial(_prior, score=brier_scores), formula="mean(Σ (p_c − y_c)²)", bounds=(0.0, 2.0))
 def brier(sample: Columns) -> Estimate:
     """Mean squared distance of the probabilities to the truth; of a binary task that of the positive class."""
-    return estimate(sample, lambda part: mean_of(part, brier_scores(part)))
+    return estimate(sample, lambda part: part.mean_of(brier_scores(part)))
 
 
 _gap = partial(
@@ -377,7 +351,7 @@ def mce(sample: Columns) -> Estimate:
 def _binned(part: Columns, summary: Callable[[Floats, Floats], Any]) -> Statistic:
     """A summary of the gaps of the bins, |accuracy − confidence|, and of their shares of the items."""
     if not part.n:
-        return NOTHING
+        return Statistic()
     confidence, accuracy, share = part.calibration()
     return Statistic(float(summary(np.abs(accuracy - confidence), share)), part.n, np.nan, 0.0)
 
@@ -394,7 +368,7 @@ Best = tuple[str, Callable[[Floats, Floats], float]]
 
 def _of_numbers(part: Targets, measure: NumberMeasure) -> Statistic:
     """A measure of the numbers, the mean over tasks."""
-    return over_tasks(part, [(rows, *measure(*numbers)) for rows, *numbers in part.by_task()])
+    return part.over_tasks([(rows, *measure(*numbers)) for rows, *numbers in part.by_task()])
 
 
 def _level(sample: Targets, *, measure: NumberMeasure, best: Best) -> list[Reference]:
@@ -451,7 +425,7 @@ def rmse(true: Floats, pred: Floats, share: Floats) -> Measured:
 
 
 @_numbers(
-    "1 − Σ(ŷ − y)² / Σ(y − ȳ)²", _MEAN, default=True, direction="higher", bounds=(-np.inf, 1.0), interval=_as_number
+    "1 − Σ(ŷ − y)² / Σ(y − ȳ)²", _MEAN, default=True, direction="higher", bounds=(-np.inf, 1.0), interval=_student
 )
 def r2(true: Floats, pred: Floats, share: Floats) -> Measured:
     """Share of the variance of the targets that is explained; NaN if they are equal up to rounding."""
@@ -466,7 +440,7 @@ _correlation = partial(
     _numbers,
     direction="higher",
     bounds=(-1.0, 1.0),
-    interval=_as_correlation,
+    interval=partial(_student, formula=_of_correlation),
     laws=_LAWS | {"symmetry": True},
     chance=NoChance("0 without any relation; one number for all items has no correlation"),
 )

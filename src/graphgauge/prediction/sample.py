@@ -24,10 +24,17 @@ from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.stats import errors
 
 MISSING = -1
-# Rows of a sample: all, or those that have a truth.
-Rows = slice | Mask
 # Sorting a score takes as long as reading so many.
 _READS = 16
+
+
+class Statistic(NamedTuple):
+    """A value, the number of items that it is of, its standard error and the degrees of freedom of that."""
+
+    value: float = np.nan
+    n: int = 0
+    error: float = np.nan
+    df: float = 0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,11 +79,30 @@ class Sample:
     def error_of(self, influence: Floats) -> tuple[float, float]:
         """Standard error and degrees of freedom of a mean of influences; a weighted item is a cluster of its own."""
         if self.independent:
-            return error_of_cells(influence, np.ones(self.n))
+            return _error_of_cells(influence, np.ones(self.n))
         cluster = np.arange(self.n) if self.cluster is None else self.cluster
         error, df = errors.standard_error(influence, self.weights, cluster=cluster)
         # Weights, whose unit means nothing: each item is one, of its own size.
         return float(error[0]), min(float(df[0]), _freedom(influence * self.amounts, self.amounts > 0))
+
+    def mean_of(self, values: Floats) -> Statistic:
+        """The weighted mean of a number per item."""
+        if not self.amounts.any():
+            return Statistic()
+        value = float(values.sum() / self.n if self.weights is None else self.weights @ values / self.weights.sum())
+        with np.errstate(invalid="ignore"):  # of infinite values
+            return Statistic(value, self.n, *self.error_of(values - value))
+
+    def over_tasks(self, measured: Iterable[tuple[Any, float, Floats]]) -> Statistic:
+        """The mean over the tasks that have a value, of the items that have a truth, the value and their influence."""
+        tasks = [each for each in measured if not np.isnan(each[1])]
+        if not tasks:
+            return Statistic()
+        influence, used, amounts = np.zeros(self.n), np.zeros(self.n, bool), self.amounts
+        for rows, _, own in tasks:
+            influence[rows] += own * (amounts.sum() / amounts[rows].sum() / len(tasks))
+            used[rows] = True
+        return Statistic(float(np.mean([value for _, value, _ in tasks])), int(used.sum()), *self.error_of(influence))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -93,7 +119,11 @@ class Classes(Sample):
         cells = np.bincount(self.true * np.int64(size) + self.pred, self.weights, size * size)
         return cells.reshape(size, size).astype(np.float64, copy=False)
 
-    def by_task(self) -> Iterator[tuple[Rows, Classes]]:
+    def error_of_cells(self, influence: Floats) -> tuple[float, float]:
+        """`error_of` independent items, of which those of one cell have the same influence."""
+        return _error_of_cells(influence.ravel(), self.table.ravel())
+
+    def by_task(self) -> Iterator[tuple[Any, Classes]]:
         """The one task, of all items."""
         yield slice(None), self
 
@@ -158,7 +188,7 @@ class Tasks(OfTasks):
 
     pred: AnyArray
 
-    def by_task(self) -> Iterator[tuple[Rows, Classes]]:
+    def by_task(self) -> Iterator[tuple[Any, Classes]]:
         """The labels of each task, of the items that have a truth."""
         for task, known in self.counted():
             weights = None if self.weights is None else self.weights[known]
@@ -171,7 +201,7 @@ class Targets(OfTasks):
 
     pred: AnyArray
 
-    def by_task(self) -> Iterator[tuple[Rows, Floats, Floats, Floats]]:
+    def by_task(self) -> Iterator[tuple[Any, Floats, Floats, Floats]]:
         """The truths and predictions of each task, of the items that have a truth, and what share each of these has."""
         for task, known in self.counted():
             amounts = self.amounts[known]
@@ -200,20 +230,19 @@ class Scores(OfTasks):
             vars(single)["curves"] = own
         return single
 
+    def mean_area(self, which: int) -> Statistic:
+        """The mean over the tasks with both classes; the labels of one item in several tasks err together."""
+        curves = self.curves
+        value = nanmean(curves.areas[which])
+        if np.isnan(value):
+            return Statistic()
+        if self.independent and len(curves.n) == 1:
+            n = float(curves.n[0])
+            return Statistic(value, int(n), *_error_from_powers(n, *curves.powers[which, 0].tolist()))
+        return Statistic(value, curves.items, *self.error_of(curves.influences[which]))
+
 
 # ---- statistics
-
-
-class Statistic(NamedTuple):
-    """A value, the number of items that it is of, its standard error and the degrees of freedom of that."""
-
-    value: float
-    n: int
-    error: float
-    df: float
-
-
-NOTHING = Statistic(np.nan, 0, np.nan, 0.0)
 
 
 def estimate_of(statistics: Iterable[Statistic], reason: str = "no items") -> Estimate:
@@ -228,34 +257,13 @@ def estimate(sample: Any, statistic: Callable[[Any], Statistic], reason: str = "
     return estimate_of(map(statistic, sample.parts), reason)
 
 
-def mean_of(part: Sample, values: Floats) -> Statistic:
-    """The weighted mean of a number per item."""
-    if not part.amounts.any():
-        return NOTHING
-    value = float(values.sum() / part.n if part.weights is None else part.weights @ values / part.weights.sum())
-    with np.errstate(invalid="ignore"):  # of infinite values
-        return Statistic(value, part.n, *part.error_of(values - value))
-
-
-def over_tasks(part: Sample, measured: Iterable[tuple[Rows, float, Floats]]) -> Statistic:
-    """The mean over the tasks that have a value, of the items that have a truth, the value and their influence."""
-    tasks = [each for each in measured if not np.isnan(each[1])]
-    if not tasks:
-        return NOTHING
-    influence, used, amounts = np.zeros(part.n), np.zeros(part.n, bool), part.amounts
-    for rows, _, own in tasks:
-        influence[rows] += own * (amounts.sum() / amounts[rows].sum() / len(tasks))
-        used[rows] = True
-    return Statistic(float(np.mean([value for _, value, _ in tasks])), int(used.sum()), *part.error_of(influence))
-
-
 def nanmean(values: Any) -> float:
     """The mean of the values that are not NaN; NaN without one, and no warning."""
     return float(np.nanmean(values)) if not np.isnan(values).all() else np.nan
 
 
-def error_of_cells(influence: Floats, count: Floats) -> tuple[float, float]:
-    """`Sample.error_of` independent items, of which so many have each influence."""
+def _error_of_cells(influence: Floats, count: Floats) -> tuple[float, float]:
+    """The error of a mean over independent items, of which so many have each influence."""
     error, _ = errors.standard_error(influence, count)
     return float(error[0]), _freedom(influence, count)
 
@@ -276,6 +284,13 @@ def _effective(units: float, second: float, fourth: float) -> float:
         return units - 1
     kurtosis = units * (fourth / second) / second
     return min(units - 1, max(1.0, 2 * units / max(kurtosis - (units - 3) / (units - 1), 2 * units / (units - 1))))
+
+
+def _error_from_powers(units: float, second: float, fourth: float) -> tuple[float, float]:
+    """The error of a mean over so many independent items, from the sums of the second and fourth powers of their influences."""
+    if units < 2:
+        return np.nan, 0.0
+    return float(np.sqrt(second / (units * (units - 1)))), _effective(units, second, fourth)
 
 
 # ---- areas under curves
@@ -320,22 +335,3 @@ class Curves:
             n,
             np.divide(positive, n, out=np.full(len(n), np.nan), where=usable),
         )
-
-
-def mean_area(part: Scores, which: int) -> Statistic:
-    """The mean over the tasks with both classes; the labels of one item in several tasks err together."""
-    curves = part.curves
-    value = nanmean(curves.areas[which])
-    if np.isnan(value):
-        return NOTHING
-    if part.independent and len(curves.n) == 1:
-        n = float(curves.n[0])
-        return Statistic(value, int(n), *_error_from_powers(n, *curves.powers[which, 0].tolist()))
-    return Statistic(value, curves.items, *part.error_of(curves.influences[which]))
-
-
-def _error_from_powers(units: float, second: float, fourth: float) -> tuple[float, float]:
-    """`error_of_cells` so many independent items, from the sums of the second and fourth powers of their influences."""
-    if units < 2:
-        return np.nan, 0.0
-    return float(np.sqrt(second / (units * (units - 1)))), _effective(units, second, fourth)
