@@ -103,7 +103,7 @@ def test_items_without_weight_are_nothing_to_measure() -> None:
         (([0, 1], [0, 1]), {"groups": {"class": [0, 1]}}, "a group cannot be named 'class'"),
         (([0, 1], [0, 1]), {"groups": {"n": [0, 1]}}, "a group cannot be named 'n'"),
         (([0, 1], [0, 1]), {"groups": {"accuracy": [0, 1]}}, "a group cannot be named 'accuracy'"),
-        (([0, 1], [0, 1]), {"ids": ["a", "a"]}, "ids: a occurs twice"),
+        (([0, 1], [0, 1]), {"ids": ["a", "a"]}, "ids: a name occurs twice"),
         (([0, 1], [0, 1]), {"weights": [0, 0]}, "weights: expected 2 numbers that are not negative, and not all 0"),
     ],
 )
@@ -131,7 +131,7 @@ RAGGED = [1, [2]]
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: prediction.evaluate(None, [0, 1]), "y_true not given"),
+        (lambda: prediction.evaluate(None, [0, 1]), "y_true: expected a 1-D array of integer or text labels"),
         (lambda: prediction.evaluate(RAGGED, [0, 1]), "y_true: rows of different lengths"),
         (lambda: prediction.by_degree([[0, 1]], 2.5), "n must be a whole number"),
         (lambda: ranking.Queries.from_topk(RAGGED, [0, 1]), "indices: a list is not flat"),

@@ -52,14 +52,15 @@ def test_refusals(args, options, words):
     assert str(refusal.value).startswith(words)
 
 
-def test_the_positive_class_has_its_own_column_of_scores():
-    """Of two columns that are not of 0 and 1 nobody knows which one it is."""
-    scores = [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7], [0.8, 0.2]]
-    for positive in (0, 1):
-        found = prediction.evaluate([0, 1, 1, 0], scores=scores, positive=positive, probabilities=True)
-        assert (found["roc_auc"].value, found["precision"].value) == (1, 1)
-    with pytest.raises(InputError, match="scores: has a column per class, and these are not 0 and 1"):
-        prediction.evaluate(["ham", "spam"], scores=scores[:2], positive="ham")
+@pytest.mark.parametrize("positive", [0, 1])
+def test_two_classes_have_one_score(positive):
+    """Of two columns nobody knows which one is positive."""
+    scores = np.array([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7], [0.8, 0.2]])
+    options = {"positive": positive, "probabilities": True}
+    found = prediction.evaluate([0, 1, 1, 0], scores=scores[:, positive], **options)
+    assert (found["roc_auc"].value, found["precision"].value) == (1, 1)
+    with pytest.raises(InputError, match="Pass those of the positive class"):
+        prediction.evaluate([0, 1, 1, 0], scores=scores, **options)
 
 
 def test_inputs_stay_as_they_are():

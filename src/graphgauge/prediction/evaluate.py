@@ -170,9 +170,8 @@ def _weights(weights: Any, n: int, kept: Ints) -> Floats | None:
 def _ids(values: Any, n: int, kept: Ints) -> Any:
     """The names of the items; one that comes again would count twice."""
     ids = _labels("ids", values, n, kept)
-    names, times = np.unique([] if ids is None else ids, return_counts=True)
-    if (times > 1).any():
-        raise InputError(f"{names[times > 1][0]} occurs twice", where="ids", fix="Give every item its own id.")
+    if ids is not None and len(np.unique(ids)) < len(ids):
+        raise InputError("a name occurs twice", where="ids", fix="Give every item its own id.")
     return ids
 
 
@@ -216,14 +215,12 @@ def _by_class(sample: Classes, level: float) -> Grid:
 
 def _named(groups: Any, taken: Sequence[str]) -> Mapping[str, Any]:
     """The labels of each axis; no axis has the name of another table or column."""
-    if groups is None:
-        return {}
-    if not isinstance(groups, Mapping) or not all(isinstance(axis, str) for axis in groups):
+    if not isinstance(groups or {}, Mapping):
         raise InputError("expected labels under a name", where="groups", fix='For example {"degree": labels}.')
-    for axis in groups:
+    for axis in groups or {}:
         if axis in taken:
             raise OptionError(f"a group cannot be named {axis!r}", fix="Choose a name that no table or column has.")
-    return groups
+    return groups or {}
 
 
 def _start(label: str) -> float:

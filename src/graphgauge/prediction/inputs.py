@@ -45,14 +45,11 @@ def read(y_true: Any, y_pred: Any, scores: Any, rules: Rules) -> tuple[Samples, 
 
     They are without weights and clusters. Those of several tasks have all rows, the others those that are known.
     """
-    if y_true is None:
-        raise OptionError("y_true not given", fix="Pass the true labels, or targets.").about("y_true")
-    passed = {"y_true": y_true, "y_pred": y_pred, "scores": scores}
-    arrays = {name: _column(name, values) for name, values in passed.items() if values is not None}
+    passed = {"y_pred": y_pred, "scores": scores}
+    arrays = {"y_true": _column("y_true", y_true)}
+    arrays |= {name: _column(name, values) for name, values in passed.items() if values is not None}
     if len(arrays) == 1:
         raise OptionError("there is neither y_pred nor scores", fix="Pass labels as y_pred=, or scores=.")
-    if rules.probabilities and scores is None:
-        raise OptionError("probabilities=True says what scores are, and there are none", fix="Pass scores=.")
     n = len(arrays["y_true"])
     for name, values in arrays.items():
         if len(values) != n:
@@ -90,33 +87,22 @@ def _column(name: str, values: Any) -> AnyArray:
 
 
 def _task_of(arrays: Arrays, positive: Any) -> Task:
-    """The task that the arrays can only be of; an error says what to write where there are two."""
+    """The task that the arrays can only be of."""
     true, points = arrays["y_true"], arrays.get("scores")
     named = true.dtype.kind == "U"
     zero_one = not named and _are_signs(true, true == true)
     fractions = not (named or zero_one) and bool(((true != np.floor(true)) & (true == true)).any())
-    if true.ndim == 2 and (zero_one or fractions):
-        return "multilabel" if zero_one else "regression"
-    if true.ndim == 2:
-        raise _asked("y_true has several columns of numbers other than 0 and 1", "regression")
-    if positive is not None:
+    by_class = points is not None and points.ndim == 2
+    if true.ndim == 2 and zero_one:
+        return "multilabel"
+    if true.ndim == 1 and (positive is not None or (zero_one and not by_class)):
         return "binary"
-    if named or (points is not None and points.ndim == 2):
+    if true.ndim == 1 and (named or by_class or all(values.dtype.kind in "iu" for values in arrays.values())):
         return "multiclass"
-    if zero_one:
-        return "binary"
-    if points is not None:
-        what = "scores has one column, and y_true other labels than 0 and 1"
-        raise OptionError(what, fix="Pass positive=, or a column per class.")
-    if true.dtype.kind in "iu" and arrays["y_pred"].dtype.kind in "iu":
-        return "multiclass"
-    if fractions:
+    if fractions and points is None:
         return "regression"
-    raise _asked("y_true and y_pred may be classes or numbers", "multiclass")
-
-
-def _asked(what: str, example: str) -> Exception:
-    return OptionError(what, fix=f'Say which: task="{example}", one of {", ".join(TASKS)}.').about("task")
+    fix = f'Say which: task="multiclass", one of {", ".join(TASKS)}.'
+    raise OptionError("y_true and y_pred may be classes or numbers", fix=fix).about("task")
 
 
 def _are_signs(values: AnyArray, usable: Mask) -> bool:
@@ -154,27 +140,22 @@ def _of_two(arrays: Arrays, rules: Rules) -> tuple[Samples, dict[str, str]]:
         positive = {str(each): each for each in (0, 1, *found)}.get(str(1 if positive is None else positive), positive)
     others = [each for each in found if each != positive]
     if len(others) > 1:
-        fix = 'Leave positive= out, for task="multiclass".'
-        raise InputError(f"has {len(others) + 1} classes", where="y_true", fix=fix)
+        raise InputError(
+            f"has {len(found)} classes", where="y_true", fix='Leave positive= out, or pass task="multiclass".'
+        )
     other = others[0] if others else f"not {positive}" if isinstance(positive, str) else 1 - positive
     codes = {name: (values == positive).astype(np.int64) for name, values in labels.items()}
     samples: Samples = {}
     conventions = {"positive": str(positive)}
     if "scores" in arrays:
-        points = arrays["scores"]
-        if points.ndim == 2:
-            if points.shape[1] != 2 or {other, positive} != {0, 1}:
-                fix = "Pass one score per item, higher for the positive class."
-                raise InputError("has a column per class, and these are not 0 and 1", where="scores", fix=fix)
-            points = points[:, [other, positive]]
-        true, column = codes["y_true"].astype(np.int8), points[:, 1] if points.ndim == 2 else points
-        samples["scores"] = Scores(true=true[:, None], scores=column[:, None])
+        column, true = arrays["scores"], codes["y_true"]
+        require_shape(column, (None,), "scores", "Pass those of the positive class, one per item.")
+        samples["scores"] = Scores(true=true.astype(np.int8)[:, None], scores=column[:, None])
         if rules.probabilities:
-            points = _probabilities(np.stack([1 - column, column], axis=1))
-            samples["probabilities"] = Columns(true=codes["y_true"], scores=points, binary=True, bins=rules.bins)
-        if "y_pred" not in codes and points.ndim == 2:
-            codes["y_pred"] = points.argmax(axis=1)
-            conventions["labels"] = "probability above 0.5" if rules.probabilities else "largest score"
+            p = _probabilities(np.stack([1 - column, column], axis=1))
+            samples["probabilities"] = Columns(true=true, scores=p, binary=True, bins=rules.bins)
+            if "y_pred" not in codes:
+                codes["y_pred"], conventions["labels"] = p.argmax(axis=1), "probability above 0.5"
     if "y_pred" in codes:
         names = (str(other), str(positive))
         samples["classes"] = samples["binary"] = Classes(true=codes["y_true"], pred=codes["y_pred"], names=names)

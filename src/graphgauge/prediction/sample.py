@@ -83,7 +83,8 @@ class Sample:
         cluster = np.arange(self.n) if self.cluster is None else self.cluster
         error, df = errors.standard_error(influence, self.weights, cluster=cluster)
         # Weights, whose unit means nothing: each item is one, of its own size.
-        return float(error[0]), min(float(df[0]), _freedom(influence * self.amounts, self.amounts > 0))
+        _, freedom = _error_of_cells(influence * self.amounts, self.amounts > 0)
+        return float(error[0]), min(float(df[0]), freedom)
 
     def mean_of(self, values: Floats) -> Statistic:
         """The weighted mean of a number per item."""
@@ -262,35 +263,30 @@ def nanmean(values: Any) -> float:
     return float(np.nanmean(values)) if not np.isnan(values).all() else np.nan
 
 
-def _error_of_cells(influence: Floats, count: Floats) -> tuple[float, float]:
+def _error_of_cells(influence: Floats, count: AnyArray) -> tuple[float, float]:
     """The error of a mean over independent items, of which so many have each influence."""
-    error, _ = errors.standard_error(influence, count)
-    return float(error[0]), _freedom(influence, count)
-
-
-def _freedom(influence: Floats, count: AnyArray) -> float:
-    """Degrees of freedom of the error, by the kurtosis of the influences."""
-    # It has no unit; powers of large or small numbers leave the range of floats.
-    squares = np.square(influence / (np.abs(influence).max(initial=0.0) or 1.0))
-    return _effective(float(count.sum()), float(count @ squares), float(count @ squares**2))
-
-
-def _effective(units: float, second: float, fourth: float) -> float:
-    """Degrees of freedom of a variance estimated from units of this kurtosis: their number less one if normal.
-
-    A few items that carry most of the error have few of them.
-    """
-    if second == 0 or units < 4:
-        return units - 1
-    kurtosis = units * (fourth / second) / second
-    return min(units - 1, max(1.0, 2 * units / max(kurtosis - (units - 3) / (units - 1), 2 * units / (units - 1))))
+    size = (
+        float(np.abs(influence).max(initial=0.0)) or 1.0
+    )  # powers of large or small numbers leave the range of floats
+    squares = np.square(influence / size)
+    error, df = _error_from_powers(float(count.sum()), float(count @ squares), float(count @ squares**2))
+    return size * error, df
 
 
 def _error_from_powers(units: float, second: float, fourth: float) -> tuple[float, float]:
-    """The error of a mean over so many independent items, from the sums of the second and fourth powers of their influences."""
+    """The same from the number of items, and the sums of the second and fourth powers of their influences.
+
+    The degrees of freedom are those of a variance estimated from units of this kurtosis: their number less one if
+    normal. A few items that carry most of the error have few of them.
+    """
     if units < 2:
         return np.nan, 0.0
-    return float(np.sqrt(second / (units * (units - 1)))), _effective(units, second, fourth)
+    error = float(np.sqrt(second / (units * (units - 1))))
+    if second == 0 or units < 4:
+        return error, units - 1
+    kurtosis = units * (fourth / second) / second
+    df = 2 * units / max(kurtosis - (units - 3) / (units - 1), 2 * units / (units - 1))
+    return error, min(units - 1, max(1.0, df))
 
 
 # ---- areas under curves
