@@ -115,12 +115,16 @@ def evaluate(
     plain, kept, conventions = read(y_true, y_pred, scores, rules)
     n = len(y_true)
     names, amounts = _ids(ids, n, kept), _weights(weights, n, kept)
-    clusters = _labels("cluster", cluster, n, kept)
+    clusters, trained = _labels("cluster", cluster, n, kept), _labels("train_ids", train_ids)
     samples: dict[str, Any] = {name: replace(each, weights=amounts, cluster=clusters) for name, each in plain.items()}
     chosen, named = select("prediction", metrics, samples)
     measured = measure(chosen, samples, named=named, confidence=level, conventions=conventions)
     divisions = _by_task(samples) if conventions["task"] in ("multilabel", "regression") else {}
-    for axis, values in _named(groups, (*_AXES, *measured.estimates)).items():
+    if not isinstance(groups or {}, Mapping):
+        raise InputError("expected labels under a name", where="groups", fix='For example {"degree": labels}.')
+    for axis, values in (groups or {}).items():
+        if axis in (*_AXES, *measured.estimates):
+            raise OptionError(f"a group cannot be named {axis!r}", fix="Choose a name that no table or column has.")
         divisions[axis] = _by_group(_labels(f"groups[{axis!r}]", values, n, kept), samples)
     tables = {"class": _by_class(samples["classes"], level)} if "classes" in samples else {}
     for axis, (labels, counts, parts) in divisions.items():
@@ -133,11 +137,7 @@ def evaluate(
         breakdowns=tables,
         skipped=measured.skipped,
         per_item=_items(samples, kept if names is None else names, amounts, clusters),
-        materials={
-            **samples,
-            "ids": names,
-            "train_ids": None if train_ids is None else as_labels(train_ids, "train_ids"),
-        },
+        materials={**samples, "ids": names, "train_ids": trained},
         drawings=lambda: drawings(samples),
     )
 
@@ -145,14 +145,12 @@ def evaluate(
 # ---- what belongs to items
 
 
-def _labels(name: str, values: Any, n: int, kept: Ints) -> Any:
-    """A label per item, of the items that are kept."""
-    if values is None:
-        return None
-    labels = as_labels(values, name)
-    if len(labels) != n:
+def _labels(name: str, values: Any, n: int | None = None, kept: Any = ...) -> Any:
+    """Labels, one for each of `n` items: those of the items that are kept."""
+    labels = None if values is None else as_labels(values, name)
+    if labels is not None and n not in (None, len(labels)):
         raise InputError(f"has {len(labels)} labels for {n} items", where=name, fix="One label per item.")
-    return np.asarray(labels)[kept]
+    return None if labels is None else labels[kept]
 
 
 def _weights(weights: Any, n: int, kept: Ints) -> Floats | None:
@@ -160,8 +158,7 @@ def _weights(weights: Any, n: int, kept: Ints) -> Floats | None:
     if weights is None:
         return None
     amounts = as_numeric(weights, "weights").astype(np.float64)
-    usable = amounts.shape == (n,) and bool((np.isfinite(amounts) & (amounts >= 0)).all())
-    if not usable or (n and not amounts.any()):
+    if amounts.shape != (n,) or (n and not (amounts.min() >= 0 < amounts.max() < np.inf)):
         what = f"expected {n} numbers that are not negative, and not all 0"
         raise InputError(what, where="weights", fix="One weight per item.")
     return amounts[kept]
@@ -190,8 +187,8 @@ def _items(samples: Mapping[str, Any], ids: Any, weights: Floats | None, cluster
         truths["truths"] = np.array(sums, np.uint64)[classes.true]
     if "probabilities" in samples:
         values["log_loss"], values["brier"] = (each(samples["probabilities"]) for each in (log_losses, brier_scores))
-    if "targets" in samples and samples["targets"].true.shape[1] == 1:
-        targets = samples["targets"]
+    targets = samples.get("targets")
+    if targets is not None and targets.true.shape[1] == 1:
         values["mae"] = np.abs(targets.pred - targets.true)[:, 0]
         truths |= {"truths": targets.true[:, 0]} if targets.known.all() else {}
     each_weight = {} if weights is None else dict.fromkeys(values, weights)
@@ -211,16 +208,6 @@ def _by_class(sample: Classes, level: float) -> Grid:
         ends: Any = as_share(sample, found, level)
         columns |= {key: found.value, f"{key}.low": ends.low, f"{key}.high": ends.high}
     return Grid(columns)
-
-
-def _named(groups: Any, taken: Sequence[str]) -> Mapping[str, Any]:
-    """The labels of each axis; no axis has the name of another table or column."""
-    if not isinstance(groups or {}, Mapping):
-        raise InputError("expected labels under a name", where="groups", fix='For example {"degree": labels}.')
-    for axis in groups or {}:
-        if axis in taken:
-            raise OptionError(f"a group cannot be named {axis!r}", fix="Choose a name that no table or column has.")
-    return groups or {}
 
 
 def _start(label: str) -> float:

@@ -98,10 +98,9 @@ def _pooled(part: Tasks, measure: TableMeasure) -> Statistic:
     tasks = list(part.by_task())
     total = sum((labels.table for _, labels in tasks), np.zeros((2, 2)))
     value, moved = _of_cells(total, measure)
-    weighted = len(tasks) * moved
-    return part.over_tasks(
-        [(rows, value, each.table.sum() / total.sum() * weighted[each.true, each.pred]) for rows, each in tasks],
-    )
+    shares = [len(tasks) * labels.table.sum() / total.sum() for _, labels in tasks]
+    lifted = [share * moved[labels.true, labels.pred] for share, (_, labels) in zip(shares, tasks, strict=True)]
+    return part.over_tasks((rows, value, own) for (rows, _), own in zip(tasks, lifted, strict=True))
 
 
 def _guesses(sample: Classes | Tasks, *, measure: TableMeasure, of_task: TableMeasure) -> list[Reference]:
@@ -353,7 +352,7 @@ def _binned(part: Columns, summary: Callable[[Floats, Floats], Any]) -> Statisti
     if not part.n:
         return Statistic()
     confidence, accuracy, share = part.calibration()
-    return Statistic(float(summary(np.abs(accuracy - confidence), share)), part.n, np.nan, 0.0)
+    return Statistic(float(summary(np.abs(accuracy - confidence), share)), part.n)
 
 
 # ---- numbers
@@ -362,8 +361,6 @@ def _binned(part: Columns, summary: Callable[[Floats, Floats], Any]) -> Statisti
 # returns the value and the influences, of which the mean weighted by the shares is 0.
 
 NumberMeasure = Callable[[Floats, Floats, Floats], Measured]
-# The number for all items that is best for a metric: its name, and how it follows from truths and shares.
-Best = tuple[str, Callable[[Floats, Floats], float]]
 
 
 def _of_numbers(part: Targets, measure: NumberMeasure) -> Statistic:
@@ -371,14 +368,15 @@ def _of_numbers(part: Targets, measure: NumberMeasure) -> Statistic:
     return part.over_tasks([(rows, *measure(*numbers)) for rows, *numbers in part.by_task()])
 
 
-def _level(sample: Targets, *, measure: NumberMeasure, best: Best) -> list[Reference]:
-    """What one number for all items reaches."""
-    name, centre = best
+def _level(
+    sample: Targets, *, measure: NumberMeasure, name: str, centre: Callable[[Floats, Floats], float]
+) -> list[Reference]:
+    """The mean, or for `mae` the median, of the targets as the prediction of every item."""
     level = _of_numbers(sample, lambda true, _, share: measure(true, np.full_like(true, centre(true, share)), share))
     return [Reference(name, level.value)]
 
 
-def _numbers(formula: str, best: Best | None = None, **declared: Any) -> Callable[[NumberMeasure], Metric]:
+def _numbers(formula: str, level: Any = None, **declared: Any) -> Callable[[NumberMeasure], Metric]:
     """Declare the metric of a measure, and the level of chance that one number reaches."""
 
     def declare(measure: NumberMeasure) -> Metric:
@@ -386,8 +384,8 @@ def _numbers(formula: str, best: Best | None = None, **declared: Any) -> Callabl
         def value(sample: Targets) -> Estimate:
             return estimate(sample, partial(_of_numbers, measure=measure), "no task that it is defined for")
 
-        level = {} if best is None else {"chance": partial(_level, measure=measure, best=best)}
-        return _error(measure.__name__, needs=("targets",), formula=formula, **level, **declared)(value)
+        chance = {} if level is None else {"chance": partial(level, measure=measure)}
+        return _error(measure.__name__, needs=("targets",), formula=formula, **(chance | declared))(value)
 
     return declare
 
@@ -405,10 +403,10 @@ def _mean(true: Floats, share: Floats) -> float:
     return float(np.clip(share @ true, true.min(), true.max()))
 
 
-_MEAN: Best = ("mean of the targets", _mean)
+_MEAN = partial(_level, name="mean of the targets", centre=_mean)
 
 
-@_numbers("mean |ŷ − y|", ("median of the targets", _median), default=True)
+@_numbers("mean |ŷ − y|", partial(_level, name="median of the targets", centre=_median), default=True)
 def mae(true: Floats, pred: Floats, share: Floats) -> Measured:
     """Mean absolute error; of several tasks the mean of theirs."""
     away = np.abs(pred - true)
