@@ -167,11 +167,9 @@ class OfTasks(Sample):
     def known(self) -> Mask:
         return ~np.isnan(self.true) if self.true.dtype.kind == "f" else self.true != MISSING
 
-    def counted(self) -> Iterator[tuple[int, Mask]]:
+    def counted(self) -> list[tuple[int, Mask]]:
         """The tasks in which some items have a truth and count, with these items."""
-        for task, known in enumerate(self.known.T):
-            if self.amounts[known].any():
-                yield task, known
+        return [(task, known) for task, known in enumerate(self.known.T) if self.amounts[known].any()]
 
     def single(self, task: int) -> Self:
         """One task of several."""
@@ -225,10 +223,10 @@ class Scores(OfTasks):
 
     def single(self, task: int) -> Self:
         """One task of several; of independent items it has the areas of the whole."""
-        single, rows, curves = super().single(task), slice(task, task + 1), self.curves
+        single, rows = super().single(task), slice(task, task + 1)
         if self.independent:
-            own = replace(curves, areas=curves.areas[:, rows], powers=curves.powers[:, rows], n=curves.n[rows])
-            vars(single)["curves"] = own
+            areas, powers, n = self.curves.areas[:, rows], self.curves.powers[:, rows], self.curves.n[rows]
+            vars(single)["curves"] = replace(self.curves, areas=areas, powers=powers, n=n)
         return single
 
     def mean_area(self, which: int) -> Statistic:
@@ -265,9 +263,8 @@ def nanmean(values: Any) -> float:
 
 def _error_of_cells(influence: Floats, count: AnyArray) -> tuple[float, float]:
     """The error of a mean over independent items, of which so many have each influence."""
-    size = (
-        float(np.abs(influence).max(initial=0.0)) or 1.0
-    )  # powers of large or small numbers leave the range of floats
+    # Powers of large or small numbers leave the range of floats.
+    size = float(np.abs(influence).max(initial=0.0)) or 1.0
     squares = np.square(influence / size)
     error, df = _error_from_powers(float(count.sum()), float(count @ squares), float(count @ squares**2))
     return size * error, df
