@@ -246,10 +246,8 @@ def by_degree(edges: Any, n: int) -> AnyArray:
     >>> by_degree([[0, 1], [0, 2], [0, 3]], 5).tolist()
     ['2–3', '1', '1', '1', '0']
     """
-    source, target = _pairs(edges, n)
-    degree = np.bincount(np.concatenate([source, target]), minlength=n)
-    level = np.zeros(n, np.int64)
-    level[degree > 0] = np.floor(np.log2(degree[degree > 0])).astype(np.int64) + 1
+    ends, _ = _neighbours(edges, n)
+    level = np.frexp(np.bincount(ends, minlength=n))[1]  # how many binary digits the degree has
     names = ["0", "1", *(f"{1 << i}–{(2 << i) - 1}" for i in range(1, int(level.max(initial=0))))]
     return np.array(names)[level]
 
@@ -264,18 +262,16 @@ def by_homophily(edges: Any, labels: Any) -> AnyArray:
     ['0.25–0.5', '0.75–1', '0–0.25']
     """
     classes = as_labels(labels, "labels")
-    source, target = _pairs(edges, len(classes))
-    same = (classes[source] == classes[target]).astype(float)
-    ends, alike = np.concatenate([source, target]), np.concatenate([same, same])
+    ends, others = _neighbours(edges, len(classes))
     degree = np.bincount(ends, minlength=len(classes))
-    agreed = np.bincount(ends, alike, len(classes))
+    agreed = np.bincount(ends, classes[ends] == classes[others], len(classes))
     quarter = np.clip(np.ceil(4 * agreed / np.maximum(degree, 1)).astype(np.int64) - 1, 0, 3)
     names = np.array(["0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1", "isolated"])
     return names[np.where(degree > 0, quarter, 4)]
 
 
-def _pairs(edges: Any, n: int) -> tuple[Ints, Ints]:
-    """Both ends of every edge between different nodes, each undirected edge once."""
+def _neighbours(edges: Any, n: int) -> tuple[Ints, Ints]:
+    """Nodes and their neighbours, other nodes: each undirected edge once in both directions."""
     whole_number("n", n, 0)
     array = as_numeric(edges, "edges")
     array = array.T if array.ndim == 2 and array.shape[0] == 2 != array.shape[1] else array
@@ -283,6 +279,6 @@ def _pairs(edges: Any, n: int) -> tuple[Ints, Ints]:
     outside = array[(array < 0) | (array >= n) | (array != np.floor(array))]
     if outside.size:
         raise InputError(f"has a node {outside[0]} of {n}", where="edges", fix="Number the nodes from 0.")
-    low, high = array.min(axis=1).astype(np.int64), array.max(axis=1).astype(np.int64)
-    code = np.unique((low * n + high)[low != high])
+    source, target = np.concatenate([array, array[:, ::-1]]).astype(np.int64).T
+    code = np.unique((source * n + target)[source != target])
     return code // n, code % n

@@ -45,9 +45,8 @@ def read(y_true: Any, y_pred: Any, scores: Any, rules: Rules) -> tuple[Samples, 
 
     They are without weights and clusters. Those of several tasks have all rows, the others those that are known.
     """
-    passed = {"y_pred": y_pred, "scores": scores}
-    arrays = {"y_true": _column("y_true", y_true)}
-    arrays |= {name: _column(name, values) for name, values in passed.items() if values is not None}
+    passed = {"y_true": y_true, "y_pred": y_pred, "scores": scores}
+    arrays = {name: _column(name, each) for name, each in passed.items() if name == "y_true" or each is not None}
     if len(arrays) == 1:
         raise OptionError("there is neither y_pred nor scores", fix="Pass labels as y_pred=, or scores=.")
     n = len(arrays["y_true"])
