@@ -28,7 +28,7 @@ from graphgauge.stats import intervals
 def _student(
     sample: Sample, estimate: Estimate, confidence: float, *, formula: Callable[..., Bounds] = intervals.of_mean
 ) -> Bounds:
-    """Student's t over items or clusters, on the scale of the range: logit of shares, log of errors."""
+    """Student's t over items or clusters, on the scale of the range: logit of shares, log of errors, Fisher's of r."""
     over = "items" if sample.cluster is None else "clusters"
     return formula(estimate.value, estimate.facts["error"], estimate.facts["df"], confidence, over=over)
 
