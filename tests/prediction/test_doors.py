@@ -31,7 +31,7 @@ def test_kinds_of_tasks():
     [
         (([0, 1], None), {}, "there is neither y_pred nor scores. Pass labels as y_pred=, or scores=."),
         (([0, 1, 1], [0, 1]), {}, "y_pred: has 2 rows, y_true 3. One row per item."),
-        (([0, 3, 5], [0.0, 3.0, 5.0]), {}, 'y_true and y_pred may be classes or numbers. Say which: task="multiclass"'),
+        (([0, 3, 5], [0.0, 3.0, 5.0]), {}, 'y_true may be classes or numbers. Say which: task="multiclass"'),
         (([0, 1, 2], [0.1, 0.9, 0.4]), {"task": "multiclass"}, "labels are not whole, such as 0.1. Pass"),
         (([0, np.nan], [0, 1]), {}, 'y_true: 1 of 2 values are NaN, the first at index 1. Pass nan="omit"'),
         (([0, 1], None), {"scores": [0.5, np.nan]}, "scores: 1 of 2 values are NaN, the first at index 1."),

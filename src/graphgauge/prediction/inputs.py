@@ -100,8 +100,8 @@ def _task_of(arrays: Arrays, positive: Any) -> Task:
         return "multiclass"
     if fractions and points is None:
         return "regression"
-    fix = f'Say which: task="multiclass", one of {", ".join(TASKS)}.'
-    raise OptionError("y_true and y_pred may be classes or numbers", fix=fix).about("task")
+    fix = f'Say which: task="multiclass", one of {", ".join(TASKS)}; or positive=, the one of interest of two classes.'
+    raise OptionError("y_true may be classes or numbers", fix=fix).about("task")
 
 
 def _are_signs(values: AnyArray, usable: Mask) -> bool:
