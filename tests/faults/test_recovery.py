@@ -245,7 +245,7 @@ def test_test_statistics_that_are_missing_are_an_error_or_left_out():
 @pytest.mark.parametrize(
     ("name", "matrices", "said"),
     [
-        ("MultiGroupDirectLiNGAM", np.zeros((2, 3, 3)), r"several graphs, and no lags. Pass one, model.adjacency_matr"),
+        ("MultiGroupDirectLiNGAM", np.zeros((2, 3, 3)), "several graphs, not one for each lag. Pass one"),
         ("VARBootstrapResult", np.zeros((2, 3, 3)), "several graphs"),
         ("VARLiNGAM", None, "VARLiNGAM is not fitted"),
     ],

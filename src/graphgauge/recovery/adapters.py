@@ -37,8 +37,8 @@ class Side:
     weights: Layer | None = None
 
 
-# What is in the names of lingam's classes whose matrices are of groups, times or samples, not of lags.
-_SEVERAL = ("MultiGroup", "Longitudinal", "Bootstrap")
+# What is in the names of lingam's classes whose matrices are of groups, times, samples or noise, not of lags alone.
+_NO_LAGS = ("MultiGroup", "Longitudinal", "Bootstrap", "VARMA")
 
 
 def listed(graph: Graph, where: str) -> Side:
@@ -81,29 +81,9 @@ def from_library(value: Any, where: str) -> Side | None:
         return _from_causal_learn(general, where)
     if hasattr(value, "causal_matrix") and hasattr(value, "learn"):
         return _from_gcastle(value, where)
-    if hasattr(value, "adjacency_matrices_"):
-        return _from_lingam(list(value.adjacency_matrices_), where)
-    if hasattr(value, "adjacency_matrix_"):
-        return _from_lingam([value.adjacency_matrix_], where)
+    if hasattr(value, "adjacency_matrices_") or hasattr(value, "adjacency_matrix_"):
+        return _from_lingam(value, where)
     return None
-
-
-def has_lags(value: Any, where: str) -> bool:
-    """Whether a result says itself that it has lags; results that have no graph, or one of each group, are refused."""
-    if isinstance(value, list):
-        return bool(value) and has_lags(value[0], where)
-    if isinstance(value, Mapping) and "val_matrix" in value and "graph" not in value:
-        raise InputError("has no graph", where=where, fix="Pass the results of PCMCI with their graph.")
-    name, fitted = type(value).__name__, [f"adjacency_matri{ending}_" for ending in ("x", "ces")]
-    if any(hasattr(type(value), each) and getattr(value, each, None) is None for each in fitted):
-        raise InputError(f"{name} is not fitted", where=where, fix="Call its fit first.")
-    if hasattr(value, fitted[1]) and any(word in name for word in _SEVERAL):
-        fix = 'Pass one, model.adjacency_matrices_[k] with orientation="column_to_row", sign="absolute".'
-        raise InputError(f"{name} has several graphs, and no lags", where=where, fix=fix)
-    links = value.get("graph") if isinstance(value, Mapping) else value
-    if isinstance(links, np.ndarray):
-        return links.dtype.kind in "US" and links.ndim == 3 and links.shape[2] > 1
-    return hasattr(value, "adjacency_matrices_")
 
 
 def _from_networkx(graph: Any) -> Graph:
@@ -155,14 +135,19 @@ def _from_gcastle(learner: Any, where: str) -> Side:
     return Side(where, (layer,), names=names, states_marks=True, weights=cut)
 
 
-def _from_lingam(matrices: list[Any], where: str) -> Side:
+def _from_lingam(model: Any, where: str) -> Side:
     """A model's weights, row ← column, one matrix per lag; both cells of a pair with a common cause are NaN."""
+    name, matrices = type(model).__name__, getattr(model, "adjacency_matrices_", None)
+    if matrices is not None and any(word in name for word in _NO_LAGS):
+        fix = 'Pass one of its matrices, with orientation="column_to_row", sign="absolute".'
+        raise InputError(f"{name} has several graphs, not one for each lag", where=where, fix=fix)
+    if matrices is None:
+        matrices = [getattr(model, "adjacency_matrix_", None)]
+    if matrices[0] is None:
+        raise InputError(f"{name} is not fitted", where=where, fix="Call its fit first.")
     layers = []
     for lag, matrix in enumerate(matrices):
         weights = np.ascontiguousarray(np.asarray(matrix, dtype=np.float64).T)
-        if weights.ndim != 2:  # VARMALiNGAM has two stacks
-            fix = 'Pass one as (d, d, lags + 1), with orientation="column_to_row", sign="absolute".'
-            raise InputError("has stacks of matrices", where=where, fix=fix)
         common = np.isnan(weights) & np.isnan(weights.T)
         if lag or not common.any():
             layers.append(Layer(len(weights), weights, late=lag > 0))
@@ -176,6 +161,8 @@ def _from_results(results: Mapping[Any, Any], where: str) -> Side | None:
     """The record of causal-learn's GES, or tigramite's results, whose test statistics rank the cells."""
     if _is_general_graph(results.get("G")):
         return _from_causal_learn(results["G"], where)
+    if "val_matrix" in results and "graph" not in results:
+        raise InputError("has no graph", where=where, fix="Pass the results of PCMCI with their graph.")
     if "graph" not in results or np.asarray(results["graph"]).dtype.kind not in "US":
         return None
     layers = decoded(results["graph"], "tigramite", where)

@@ -16,7 +16,7 @@ from graphgauge.core.arrays import as_array, as_numeric, is_frame, is_tensor, on
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy, number
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.recovery.adapters import Side, decoded, from_library, has_lags, listed
+from graphgauge.recovery.adapters import Side, decoded, from_library, listed
 from graphgauge.recovery.compare import Pair
 from graphgauge.recovery.graph import (
     Cut,
@@ -123,13 +123,12 @@ def _one_word(value: Any) -> Any:
 
 def pairs(A_true: Any, A_pred: Any, reading: Reading) -> list[Pair]:
     """Each pair of a true and a predicted graph, over the same nodes in the same order."""
-    arguments = (A_true, A_pred)
-    said = [has_lags(value, where) for value, where in zip(arguments, _ARGUMENTS, strict=True)]
-    lagged = any(said) if reading.lagged is None else reading.lagged
+    opened = [_opened(value, where) for value, where in zip((A_true, A_pred), _ARGUMENTS, strict=True)]
+    lagged = any(map(_has_lags, opened)) if reading.lagged is None else reading.lagged
     forms = [replace(form, lagged=lagged) for form in reading.forms]
-    truths, predictions = (_several(value, form) for value, form in zip(arguments, forms, strict=True))
-    found = [A_pred] if predictions is None else predictions
-    true = [A_true] * len(found) if truths is None else truths
+    truths, predictions = (_several(value, form) for value, form in zip(opened, forms, strict=True))
+    found = [opened[1]] if predictions is None else predictions
+    true = [opened[0]] * len(found) if truths is None else truths
     if len(true) != len(found) or not found:
         ones = "one prediction" if predictions is None else f"{len(found)} predicted ones"
         fix = "Pass as many of each, or one truth for all."
@@ -140,6 +139,19 @@ def pairs(A_true: Any, A_pred: Any, reading: Reading) -> list[Pair]:
     ]
 
 
+def _opened(value: Any, where: str) -> Any:
+    """A result of another library as a side, also each one in a list; anything else as it is."""
+    if isinstance(value, list):
+        return [from_library(part, where) or part for part in value]
+    return from_library(value, where) or value
+
+
+def _has_lags(opened: Any) -> bool:
+    """Whether a result, or the first of several, has lags of its own."""
+    first = opened[0] if isinstance(opened, list) and opened else opened
+    return isinstance(first, Side) and len(first.layers) > 1
+
+
 def _several(value: Any, form: Form) -> list[Any] | None:
     """The graphs of a stack or list; None for one graph."""
     if isinstance(value, list):
@@ -148,16 +160,12 @@ def _several(value: Any, form: Form) -> list[Any] | None:
         if any(map(_is_graph, value)):
             return value
         value = None if form.encoding else as_numeric(value, form.where)
-    if not isinstance(value, np.ndarray) and not is_tensor(value):
-        return None
-    has_text = isinstance(value, np.ndarray) and value.dtype.kind in "US"  # tigramite's links always have lags
-    return list(value) if value.ndim == (4 if form.lagged or has_text else 3) else None
+    is_stack = (isinstance(value, np.ndarray) or is_tensor(value)) and value.ndim == 3 + form.lagged
+    return list(value) if is_stack else None
 
 
 def _is_graph(part: Any) -> bool:
     """Whether a part of a list is a graph of its own, and not the row of a matrix."""
-    if isinstance(part, tuple):
-        return from_library(part, "") is not None
     if isinstance(part, list):
         return bool(part) and _are_edges(part)
     return not np.isscalar(part) and getattr(part, "ndim", 2) >= 2
@@ -165,7 +173,7 @@ def _is_graph(part: Any) -> bool:
 
 def _are_edges(value: list[Any]) -> bool:
     """Whether a list is one of edges."""
-    return all(isinstance(edge, tuple) and from_library(edge, "") is None for edge in value)
+    return all(isinstance(edge, tuple) for edge in value)
 
 
 # ---- one graph
@@ -173,7 +181,7 @@ def _are_edges(value: list[Any]) -> bool:
 
 def _read(value: Any, form: Form) -> Side:
     """One argument as a side."""
-    side = from_library(value, form.where) or _read_plain(value, form)
+    side = value if isinstance(value, Side) else _read_plain(value, form)
     if form.lagged and side.occur is not None:
         raise InputError("a list of edges has no lags", where=form.where, fix="Pass an array (d, d, lags + 1).")
     if len(side.layers) > 1 and not form.lagged:
