@@ -206,7 +206,7 @@ def test_undirected_edges_of_lists_and_networkx():
     assert [evaluation[key].value for key in ("tp", "fp", "fn", "shd_undirected", "shd_reversed")] == [0, 1, 2, 1, 1]
     assert evaluation["roc_auc"].value == recovery.roc_auc(truth, [(2, 1)], nodes=3)
     heavy = recovery.Graph([0, 1], [1, 0], [0.9, 0.2], directed=False)
-    with pytest.raises(InputError, match=r"A_pred: the edge \(0, 1\) has two weights"):
+    with pytest.raises(InputError, match=r"A_pred: the edge \(0, 1\) is listed twice"):
         evaluate(truth, heavy, nodes=3)
 
 

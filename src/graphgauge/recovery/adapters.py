@@ -24,7 +24,7 @@ class Side:
 
     `names` are those of all its nodes in order; of a list of edges the nodes that `occur`, in the order of its layer,
     are known, and `names` only if they were given. `states_marks`, that its edges are given by their marks, not by
-    scores; `orientation` and `sign`, that its writer is known to use these; `weights`, what its edges were cut from.
+    scores; `orientation` and `sign`, that its matrix is known to use these.
     """
 
     where: str
@@ -34,7 +34,6 @@ class Side:
     states_marks: bool = False
     orientation: str | None = None
     sign: str | None = None
-    weights: Layer | None = None
 
 
 # What is in the names of lingam's classes whose matrices are of groups, times, samples or noise, not of lags alone.
@@ -54,16 +53,12 @@ def listed(graph: Graph, where: str) -> Side:
     kinds = np.where(is_open, KIND_OF[marks[:, 0], marks[:, 1]], int(Kind.FORWARD))
     edges = Listed.ordered(source * d + target, kinds, np.array(graph.weight, np.float64))
     again = np.flatnonzero(edges.cells[1:] == edges.cells[:-1])
-    one, other = edges.weights[again], edges.weights[again + 1]
-    differs = again[graph.directed | ~((one == other) | (np.isnan(one) & np.isnan(other)))]
+    differs = again[graph.directed | (edges.weights[again] != edges.weights[again + 1])]
     if differs.size:
         ends = tuple(occur[end] for end in divmod(int(edges.cells[differs[0]]), d))
-        said = "is listed twice" if graph.directed else "has two weights"
-        raise InputError(f"the edge {ends!r} {said}", where=where, fix="List it once.")
-    once = np.ones(len(edges.cells), np.bool_)
-    once[again + 1] = False
-    stated = None if graph.marks is None else "row_to_column"
-    return Side(where, (Layer(d, edges=edges.only(once)),), graph.nodes, occur, orientation=stated)
+        raise InputError(f"the edge {ends!r} is listed twice", where=where, fix="List it once, with one weight.")
+    once = np.delete(np.arange(len(edges.cells)), again + 1)
+    return Side(where, (Layer(d, edges=edges.only(once)),), graph.nodes, occur)
 
 
 def from_library(value: Any, where: str) -> Side | None:
@@ -123,16 +118,15 @@ def _from_causal_learn(graph: Any, where: str) -> Side:
 
 
 def _from_gcastle(learner: Any, where: str) -> Side:
-    """A learner's edges; the weights that it has cut rank the cells, and are cut again by a threshold."""
+    """A learner's edges; the weights that it has cut rank the cells."""
     matrix = learner.causal_matrix
     columns = getattr(matrix, "columns", None)
     names = None if columns is None or tuple(columns) == tuple(range(len(columns))) else tuple(columns)
     (layer,) = decoded(np.array(matrix), "gcastle", where)
-    weights, cut = getattr(learner, "weight_causal_matrix", None), None
+    weights = getattr(learner, "weight_causal_matrix", None)
     if weights is not None and np.shape(weights) == (layer.d, layer.d):
-        cut = Layer(layer.d, np.array(weights, np.float64))
         layer = replace(layer, scores=_sizes(weights))
-    return Side(where, (layer,), names=names, states_marks=True, weights=cut)
+    return Side(where, (layer,), names=names, states_marks=True)
 
 
 def _from_lingam(model: Any, where: str) -> Side:

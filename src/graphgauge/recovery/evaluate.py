@@ -42,7 +42,7 @@ def evaluate(
     orientation: str | Sequence[str | None] = "row_to_column",
     encoding: str | Sequence[str | None] | None = None,
     nodes: int | str | Sequence[Hashable] | None = None,
-    columns: Mapping[str, str] | Sequence[Mapping[str, str] | None] | None = None,
+    columns: Mapping[str, str] | None = None,
     lagged: bool | None = None,
     sources: str | Sequence[Hashable] | None = None,
     zero_division: float | None = None,
@@ -61,8 +61,7 @@ def evaluate(
         (source, target, weight), a `Graph`, a frame. A result of networkx, pgmpy, causal-learn, gcastle, lingam or
         tigramite. Several graphs, as a stack (graphs, d, d) or a list, are averaged; one truth may stand for all.
     threshold
-        An edge is predicted if its score is greater; 0.5 for scores, 0 for weights. A learner of gcastle has its own
-        edges, or, with a threshold, those of its weights.
+        An edge is predicted if its score is greater; 0.5 for scores, 0 for weights.
     shd
         What `directed_shd` counts: `pair`, a reversal costs 1, or `cell`, a reversal costs 2.
     sign
@@ -77,12 +76,11 @@ def evaluate(
         names, the names in the order of the other's rows.
     columns
         The columns of tables of edges: `{"source": …, "target": …, "weight": …}`, where a truth needs no weight; those
-        of the truth, if they have other names, as `"true_source"` and `"true_target"`, or in a pair of both.
+        of the truth, if they have other names, as `"true_source"` and `"true_target"`.
     lagged
         The matrices are (d, d, lags + 1): `A[i, j, l]` leads from i at t − l to j at t. Results that have lags say so.
     sources
-        The nodes from which edges can start, by name or as a mask, or `listed` for those from which true edges do; no
-        other cells count.
+        The nodes from which edges can start, or `listed` for those from which true edges do; no other cells count.
     zero_division
         The value of a ratio without denominator; by default NaN, with a reason.
     metrics

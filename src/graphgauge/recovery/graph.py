@@ -111,12 +111,9 @@ class Graph:
         """A graph of `edges`, tuples (source, target) or (source, target, weight); `parts` are those of `Graph`."""
         listed = list(edges)
         for edge in listed:
-            if not isinstance(edge, tuple | list) or len(edge) not in (2, 3):
-                raise InputError(
-                    f"{edge!r:.80} is not an edge", fix="An edge is (source, target) or with a weight third."
-                )
-        if len(set(map(len, listed))) > 1:
-            raise InputError("edges of different lengths", fix="Give all of them a weight, or none.")
+            if not isinstance(edge, tuple | list) or len(edge) not in (2, 3) or len(edge) != len(listed[0]):
+                fix = "An edge is (source, target), or all have a weight third."
+                raise InputError(f"{edge!r:.80} is not an edge", fix=fix)
         source, target, *weight = zip(*listed, strict=True) if listed else ((), ())
         return cls(source, target, *map(list, weight), **parts)
 
@@ -132,12 +129,8 @@ class Graph:
 
 def distinct_names(names: Iterable[Any], where: str) -> Names:
     """Names of nodes as a tuple, each once."""
-    try:
-        listed = tuple(names)
-        counted = Counter(listed)
-    except TypeError:
-        raise InputError(f"{names!r:.80} cannot name nodes", where=where, fix="List text, numbers or tuples.") from None
-    twice = next((name for name, count in counted.items() if count > 1), None)
+    listed = tuple(names)
+    twice = next((name for name, count in Counter(listed).items() if count > 1), None)
     if twice is not None:
         raise InputError(f"the node {twice!r} occurs twice among the names", where=where)
     return listed
@@ -354,15 +347,6 @@ class Layer:
         return words, kinds
 
     # ---- the same graph otherwise
-
-    def turned(self) -> Layer:
-        """Every arrow the other way."""
-        scores = None if self.scores is None else self.scores.T
-        if self.matrix is not None:
-            return replace(self, matrix=np.ascontiguousarray(self.matrix.T), scores=scores)
-        cells, kinds, weights = self.edges or self.listed
-        cells = np.where(kinds < Kind.LINE, mirrored(cells, self.d), cells)
-        return replace(self, edges=Listed.ordered(cells, kinds, weights), scores=scores)
 
     def renumbered(self, number: Ints, d: int) -> Layer:
         """Node i becomes node `number[i]` of d."""

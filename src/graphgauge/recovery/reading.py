@@ -74,7 +74,7 @@ class Reading:
     orientation: Any = _FORWARD
     encoding: Any = None
     nodes: Any = None
-    columns: Any = None
+    columns: Mapping[str, str] | None = None
     lagged: bool | None = None
     sources: Any = None
     nan: str = "raise"
@@ -92,12 +92,11 @@ class Reading:
         """How truth and prediction are written."""
         orientations = _for_both("orientation", self.orientation, _FORWARD)
         encodings = _for_both("encoding", self.encoding, None)
-        columns = self.columns
-        if isinstance(columns, Mapping):  # of both tables, unless some are called `true_…`
-            own = {role: name for role, name in columns.items() if not str(role).startswith("true_")}
-            true = {role.removeprefix("true_"): name for role, name in columns.items() if role not in own}
-            columns = own | true, own if own or not true else None
-        truth, prediction = zip(_ARGUMENTS, orientations, encodings, _for_both("columns", columns, None), strict=True)
+        named = self.columns or {}
+        own = {role: name for role, name in named.items() if not role.startswith("true_")}
+        true = {role.removeprefix("true_"): name for role, name in named.items() if role not in own}
+        columns = own | true or None, own or None
+        truth, prediction = zip(_ARGUMENTS, orientations, encodings, columns, strict=True)
         return Form(*truth), Form(*prediction)
 
 
@@ -186,13 +185,10 @@ def _read(value: Any, form: Form) -> Side:
         raise InputError("a list of edges has no lags", where=form.where, fix="Pass an array (d, d, lags + 1).")
     if len(side.layers) > 1 and not form.lagged:
         raise InputError("has lags", where=form.where, fix="Pass lagged=True, or leave it out.")
-    states_direction = side.states_marks or side.orientation is not None
-    if states_direction and form.orientation not in (_FORWARD, side.orientation):
+    if form.orientation not in (_FORWARD, side.orientation):
         what = f"orientation is {form.orientation}, and {form.where} states its directions itself"
         raise OptionError(what, fix="Leave orientation= out.")
-    if form.orientation == _FORWARD or states_direction:
-        return side
-    return replace(side, layers=tuple(layer.turned() for layer in side.layers))
+    return side
 
 
 def _read_plain(value: Any, form: Form) -> Side:
@@ -209,11 +205,12 @@ def _read_plain(value: Any, form: Form) -> Side:
     if hasattr(value, "tocsr") and hasattr(value, "nnz"):
         _refuse_many(max(value.shape), where)
         if form.encoding is None and not form.lagged:
-            return Side(where, (_from_sparse(value, where),))
+            layer = _from_sparse(value if form.orientation == _FORWARD else value.T, where)
+            return Side(where, (layer,), orientation=form.orientation)
         value = value.toarray()
     if form.encoding is not None:
         return Side(where, decoded(value, form.encoding, where), states_marks=True)
-    return Side(where, _matrices(as_numeric(value, where), form))
+    return Side(where, _matrices(as_numeric(value, where), form), orientation=form.orientation)
 
 
 def _matrices(array: AnyArray, form: Form) -> tuple[Layer, ...]:
@@ -223,6 +220,7 @@ def _matrices(array: AnyArray, form: Form) -> tuple[Layer, ...]:
         expected, fix = ("(d, d, lags + 1)", _LAGS) if form.lagged else ("(d, d) or (graphs, d, d)", _SQUARE)
         raise InputError(f"expected shape {expected}, found {array.shape}", where=form.where, fix=fix)
     lags = np.moveaxis(array, -1, 0) if form.lagged else array[np.newaxis]
+    lags = lags if form.orientation == _FORWARD else lags.swapaxes(1, 2)
     return tuple(Layer(len(each), np.ascontiguousarray(each), late=lag > 0) for lag, each in enumerate(lags))
 
 
@@ -298,10 +296,11 @@ def _refuse_many(d: int, where: str) -> None:
 
 def _pair(truth: Side, prediction: Side, reading: Reading, row: int | None) -> Pair:
     """One pair; errors about values name its `row` among several."""
-    if reading.threshold is not None:
-        prediction = _to_cut(prediction)
+    if reading.threshold is not None and any(layer.scores is not None for layer in prediction.layers):
+        fix = "Leave threshold= out, or pass its scores as a matrix."
+        raise OptionError(f"{prediction.where} has a graph of its own, on which no threshold acts", fix=fix)
     names = _nodes((truth, prediction), reading.nodes)
-    true, found = (_placed(side, names, reading.nodes is not None) for side in (truth, prediction))
+    true, found = (_placed(side, names) for side in (truth, prediction))
     if len(true) != len(found):
         what = f"{len(true)} true lags with {len(found)} predicted ones"
         raise InputError(what, where=_BOTH, fix="Both need the same lags, from 0 on: pad with zeros.")
@@ -317,16 +316,6 @@ def _pair(truth: Side, prediction: Side, reading: Reading, row: int | None) -> P
     pair = Pair(true, tuple(replace(layer, cut=cut) for layer in found), names)
     pair = replace(pair, sources=_sources(reading.sources, pair))
     return _checked(pair, sign, prediction.states_marks, reading.nan, row)
-
-
-def _to_cut(side: Side) -> Side:
-    """A prediction to which a threshold applies: of a learner the weights that its graph was cut from."""
-    if side.weights is not None:
-        return replace(side, layers=(side.weights,), states_marks=False, sign="absolute")
-    if any(layer.scores is not None for layer in side.layers):
-        fix = "Leave threshold= out, or pass its scores as a matrix."
-        raise OptionError(f"{side.where} has a graph of its own, on which no threshold acts", fix=fix)
-    return side
 
 
 # ---- nodes
@@ -381,14 +370,12 @@ def _asked(nodes: Any, sides: tuple[Side, Side]) -> Names | None:
     return distinct_names(nodes, "nodes")
 
 
-def _placed(side: Side, order: Names, is_asked: bool) -> tuple[Layer, ...]:
-    """The layers of one side over the nodes in order; their number may have been asked for by `nodes=`."""
+def _placed(side: Side, order: Names) -> tuple[Layer, ...]:
+    """The layers of one side over the nodes in order."""
     own, d = side.occur if side.names is None else side.names, side.layers[0].d
     if own is None and d != len(order):
-        fix = (
-            f"nodes= says {len(order)}." if is_asked else f"The other has {len(order)}; both must have the same nodes."
-        )
-        raise InputError(f"{side.where} has {d} nodes", where="nodes" if is_asked else _BOTH, fix=fix)
+        fix = "Both graphs, and nodes=, need the same nodes."
+        raise InputError(f"{side.where} has {d} nodes, not {len(order)}", where=_BOTH, fix=fix)
     if own is None or own == order:
         return side.layers
     number = distinct_names(numbers_of(own, order, side.where).tolist(), side.where)
@@ -407,14 +394,8 @@ def _sources(sources: Any, pair: Pair) -> Mask | None:
     if isinstance(sources, str) or not np.iterable(sources):
         fix = 'Pass names or numbers of nodes, or "listed" for those from which true edges start.'
         raise OptionError(f"sources is {sources!r:.60}", fix=fix)
-    given = list(on_host(sources, "sources"))
-    if not given or not all(isinstance(each, bool | np.bool_) for each in given):
-        held[numbers_of(given, pair.names, "sources")] = True
-        return held
-    if len(given) != pair.d:
-        what = f"{len(given)} entries True or False for {pair.d} nodes"
-        raise InputError(what, where="sources", fix="Pass one entry per node, or names.")
-    return np.array(given, np.bool_)
+    held[numbers_of(on_host(sources, "sources"), pair.names, "sources")] = True
+    return held
 
 
 # ---- what cannot be compared
