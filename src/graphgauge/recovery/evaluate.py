@@ -26,8 +26,8 @@ from graphgauge.recovery.structure import BOUNDS, models_of
 SHD = ("pair", "cell")
 # Sizes of F1@K in true edges: those of the default, and all.
 USUAL_FRACTIONS, FRACTIONS = (0.5, 1.0, 1.5), (0.5, 0.75, 1.0, 1.5, 2.0)
-# Sizes above which metrics that take long have to be named.
-_QUICK_NODES, _QUICK_EDGES = 1000, 1_000_000
+# With more nodes, metrics that take long have to be named.
+_QUICK_NODES = 1000
 _ADJUSTMENT = ("sid", "parent_aid", "ancestor_aid", "oset_aid", "member_sid")
 
 
@@ -180,18 +180,12 @@ class Comparison:
         return {axis: broken_down(axis, labels, cells, kept, rows, confidence=level, skipped=found.skipped)}
 
     def slow(self, chosen: Iterable[Chosen], named: Collection[str]) -> dict[str, str]:
-        """Metrics that take long on graphs of this size and were not named, with the reason."""
-        edges: Any = self.samples["edges"]
-        many = int(edges["true_pairs"].sum() + edges["predicted_pairs"].sum()) > _QUICK_EDGES
-        large = sum(pair.d for pair in self.pairs) > _QUICK_NODES
-        limit = f"{_QUICK_EDGES:,} edges" if many else f"{_QUICK_NODES:,} nodes"
-        slow = [
-            metric.key_of(**params)
-            for metric, params in chosen
-            if "models" in metric.needs and (many or (large and metric.name in _ADJUSTMENT))
-        ]
-        reason = f"takes long with more than {limit}: name it in metrics= to compute it"
-        return {key: reason for key in slow if key not in named}
+        """Adjustment distances of large graphs that were not named, with the reason."""
+        if sum(pair.d for pair in self.pairs) <= _QUICK_NODES:
+            return {}
+        reason = f"takes long with more than {_QUICK_NODES:,} nodes: name it in metrics= to compute it"
+        keys = [metric.key_of(**params) for metric, params in chosen if metric.name in _ADJUSTMENT]
+        return {key: reason for key in keys if key not in named}
 
     def conventions(self, reading: Reading) -> dict[str, str]:
         """What changes the numbers, or how the output was read."""

@@ -18,8 +18,6 @@ from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.recovery.compare import Pair
 from graphgauge.recovery.graph import CIRCLE, ENDS, Kind, Names, is_among, mirrored, paired
 
-# Pairs of parents that are compared, and nodes whose triples are numbered.
-_MOST_PARENT_PAIRS, _MOST_NODES = 1 << 25, 2_000_000
 # Nodes that a reason names; the others are counted.
 _NAMED = 8
 # The process in which gadjid has started its threads.
@@ -143,8 +141,6 @@ class Model:
         order = np.lexsort((source, target))
         parent, child = source[order], target[order]
         later = np.searchsorted(child, child, side="right") - np.arange(len(child)) - 1
-        if d > _MOST_NODES or later.sum() > _MOST_PARENT_PAIRS:
-            raise InputError(f"{later.sum():,} pairs of parents among {d:,} nodes are too many", where=self.name)
         first = np.repeat(np.arange(len(child)), later)
         second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
         pairs = parent[first] * d + parent[second]
