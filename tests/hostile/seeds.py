@@ -66,7 +66,6 @@ def readers() -> list[Reader]:
     from graphgauge.io.hashing import HashIndex
     from graphgauge.io.kinds import READERS, open_input
     from graphgauge.ranking import Negatives, RankingState
-    from graphgauge.recovery.doors import read_names
     from graphgauge.stats import read_runs
     from graphgauge.study.model import StudyFile
     from graphgauge.study.parse import read_study
@@ -105,7 +104,6 @@ def readers() -> list[Reader]:
         Reader("negatives", "n.npz", _negatives, Negatives.load),
         Reader("explanations", "e.jsonl", _explanations, read_explanations),
         Reader("sides of samples", "t.npz", _samples, Sides.load),
-        Reader("names of nodes", "n.txt", lambda p: text(p, "a\nb\nc\n" * 9), read_names),
         Reader(
             "outcome of a study",
             "study.json",

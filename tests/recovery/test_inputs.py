@@ -272,7 +272,7 @@ BAD = {
     "other lags": (np.zeros((3, 3, 2)), np.zeros((3, 3, 3)), {"lagged": True}, "2 true lags with 3 predicted ones"),
     "no lags": (np.zeros((3, 3, 0)), np.zeros((3, 3, 0)), {"lagged": True}, r"expected shape \(d, d, lags \+ 1\)"),
     "ragged marks": (TRUTH, [[0, 1], [0]], {"encoding": "pcalg"}, "A_pred"),
-    "ragged links": (TRUTH, [["-->"], []], {"encoding": "tigramite"}, "not an array of tigramite's links"),
+    "ragged links": (TRUTH, [["-->"], []], {"encoding": "tigramite"}, "Pass an array of tigramite's links"),
     "no marks": (TRUTH, None, {"encoding": "gadjid"}, "A_pred: expected numbers"),
     "unknown names": (edges(TRUTH, "abcd"), SCORES, {"nodes": NAMES}, "unknown nodes: 'a', 'b', 'd'"),
     "one side has names": (frame(TRUTH), SCORES, {}, r"A_true names its nodes, and A_pred does not.*nodes=\['akt'"),

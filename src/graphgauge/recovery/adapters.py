@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric
+from graphgauge.core.arrays import as_array, as_numeric
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.types import AnyArray
 from graphgauge.recovery.graph import CIRCLE, HEAD, KIND_OF, MARKS, TAIL, Graph, Kind, Layer, Listed, Names, numbers_of
@@ -247,10 +247,7 @@ def _tigramite(value: Any, where: str) -> tuple[Layer, ...]:
     PCMCI+ writes `o-o` for an undirected edge and `x-x` for one with conflicting directions; LPCMCI, which writes other
     open ends too, for circles. At lag 0 one of the two cells of a pair is enough.
     """
-    try:
-        links = np.asarray(value).astype(np.str_)
-    except (ValueError, TypeError, RuntimeError):  # rows of different lengths, or a tensor
-        raise InputError("is not an array of tigramite's links", where=where, fix="Pass an array of text.") from None
+    links = as_array(value, where, ragged="Pass an array of tigramite's links.").astype(np.str_)
     links = links[:, :, np.newaxis] if links.ndim == 2 else links
     if links.ndim != 3 or links.shape[0] != links.shape[1] or not links.shape[2]:
         raise InputError(f"expected tigramite's links (d, d, lags + 1), found shape {links.shape}", where=where)
@@ -271,11 +268,6 @@ def _tigramite(value: Any, where: str) -> tuple[Layer, ...]:
 
 def _refuse(wrong: AnyArray, codes: AnyArray, encoding: str, where: str) -> None:
     if wrong.any():
-        first = tuple(int(index) for index in np.argwhere(wrong)[0])
-        opposite = codes[(first[1], first[0], *first[2:])]
-        raise InputError(
-            f"{np.count_nonzero(wrong)} cells have marks that the {encoding} encoding does not have, the first at "
-            f"{first}: {codes[first]!s} with {opposite!s} opposite",
-            where=where,
-            fix="Name the encoding that the tool writes.",
-        )
+        first = tuple(np.argwhere(wrong)[0].tolist())
+        what = f"{wrong.sum()} cells have marks that the {encoding} encoding does not have, the first {codes[first]!s}"
+        raise InputError(f"{what} at {first}", where=where, fix="Name the encoding that the tool writes.")

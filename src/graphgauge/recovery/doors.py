@@ -17,11 +17,11 @@ from graphgauge.core.extras import need
 from graphgauge.core.types import AnyArray
 from graphgauge.io.arrays import open_array
 from graphgauge.io.tables import read_set, read_table
-from graphgauge.io.text import read_lines, read_numbers
+from graphgauge.io.text import read_numbers
 from graphgauge.recovery.evaluate import SHD
 from graphgauge.recovery.reading import SIGNS
 
-_GRAPH, _NAMES = "graphgauge.recovery.doors:read_graph", "graphgauge.recovery.doors:read_names"
+_GRAPH = "graphgauge.recovery.doors:read_graph"
 _Words = str | tuple[str, ...]
 
 DOORS = (
@@ -32,7 +32,7 @@ DOORS = (
         inputs=(
             Input("true", "The true graph: entries other than 0 are edges.", _GRAPH, required=True, argument="A_true"),
             Input("pred", "Scores, weights or marks of the predicted graph.", _GRAPH, required=True, argument="A_pred"),
-            Input("sources", "The nodes from which edges can start, a name per line.", _NAMES),
+            Input("sources", "The nodes from which edges can start, a name per line.", "labels"),
         ),
         options=(
             Option("threshold", float | None, None, "Scores above it are edges: 0.5, or 0 for weights."),
@@ -71,14 +71,6 @@ def read_graph(path: Path) -> Any:
         except networkx.NetworkXError as error:
             raise ValueError(str(error)) from None
     return read_set(str(path)) if ending == ".npz" else open_array(path)
-
-
-def read_names(path: Path) -> tuple[str, ...]:
-    """Names of nodes, one in each line."""
-    names = tuple(line.strip() for line in read_lines(path) if line.strip())
-    if not names:
-        raise InputError("names no node", where=str(path), fix="Write one name in each line.")
-    return names
 
 
 def _from_csv(path: Path) -> Any:

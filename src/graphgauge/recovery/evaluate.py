@@ -175,9 +175,8 @@ class Comparison:
             layers = [*((pair, [lag]) for lag in pair.lags), (pair.summary(), [0]), (pair, pair.lags[1:])]
             samples = {name: replace(samples[name], layers=layers) for name in ("edges", "curves")}
         rows = {name: replace(sample, averaged=False) for name, sample in samples.items()}
-        kept = [each for each in chosen if any(need in rows for need in each[0].needs)]
         cells = rows["edges"]["cells"]  # type: ignore[index]
-        return {axis: broken_down(axis, labels, cells, kept, rows, confidence=level, skipped=found.skipped)}
+        return {axis: broken_down(axis, labels, cells, chosen, rows, confidence=level, skipped=found.skipped)}
 
     def slow(self, chosen: Iterable[Chosen], named: Collection[str]) -> dict[str, str]:
         """Adjustment distances of large graphs that were not named, with the reason."""

@@ -358,7 +358,10 @@ def v_structure_f1(models: Models) -> Estimate:
     conventions={"counts": "pairs, whatever shd is", "graphs": "DAGs, or CPDAGs with a named encoding"},
 )
 def cpdag_shd(models: Models) -> Estimate:
-    """Structural Hamming distance in pairs between the equivalence classes (CPDAGs) of both graphs."""
+    """Structural Hamming distance in pairs between the equivalence classes (CPDAGs) of both graphs.
+
+    A graph with undirected edges stands for its class as it is.
+    """
     return models.distance(lambda true, found: true.compared.distance(found.compared))
 
 

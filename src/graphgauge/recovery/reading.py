@@ -394,7 +394,8 @@ def _sources(sources: Any, pair: Pair) -> Mask | None:
     if isinstance(sources, str) or not np.iterable(sources):
         fix = 'Pass names or numbers of nodes, or "listed" for those from which true edges start.'
         raise OptionError(f"sources is {sources!r:.60}", fix=fix)
-    held[numbers_of(on_host(sources, "sources"), pair.names, "sources")] = True
+    given = on_host(sources, "sources")
+    held[numbers_of(given.tolist() if isinstance(given, np.ndarray) else given, pair.names, "sources")] = True
     return held
 
 

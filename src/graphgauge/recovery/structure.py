@@ -128,12 +128,6 @@ class Model:
         same = int((self.kinds[own] == other.kinds[others]).sum())
         return len(self.keys) + len(other.keys) - len(common) - same
 
-    @property
-    def is_class(self) -> bool:
-        """Whether a graph without a flaw is a DAG, or exactly the graph of its class."""
-        other = self.members_class
-        return not self.lines.size or np.array_equal(self.kinds, other.kinds)
-
     def colliders(self) -> Ints:
         """Every a → c ← b with a < b not adjacent, as distinct unsorted numbers (c·d + a)·d + b."""
         d = self.d
