@@ -206,7 +206,7 @@ def test_sources_are_numbers_of_nodes_also_as_text():
     scores = np.arange(9).reshape(3, 3) / 9
     assert recovery.auprc(CHAIN, scores, sources=[1, 2]) == recovery.auprc(CHAIN, scores, sources=["1", "2"])
     for wrong in (["G1"], [False, True, True]):
-        with pytest.raises(InputError, match=r"unknown nodes: .* The nodes are 0 … 2; pass nodes= to name them"):
+        with pytest.raises(InputError, match=r"unknown nodes: .* The nodes are 0, 1, 2; pass nodes= to name them"):
             recovery.auprc(CHAIN, scores, sources=wrong)
 
 

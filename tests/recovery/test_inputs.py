@@ -262,7 +262,7 @@ BAD = {
     "NaN in the truth": (np.where(TRUTH, np.nan, 0), SCORES, {}, "A_true: 3 of 12 values are NaN"),
     "stack against one": (np.stack([TRUTH] * 3), SCORES, {}, "3 true graphs with one prediction"),
     "edges without nodes": ([(0, 1)], [(1, 0)], {}, "Pass nodes="),
-    "edge to nowhere": ([(0, 7)], SCORES, {}, r"unknown nodes: 7\. The nodes are 0 … 3"),
+    "edge to nowhere": ([(0, 7)], SCORES, {}, r"unknown nodes: 7\. The nodes are 0, 1, 2, 3"),
     "edge twice": ([(0, 1), (0, 1)], SCORES, {}, r"\(0, 1\) is listed twice"),
     "edges of many lengths": ([(0, 1), (0, 1, 2)], SCORES, {}, r"A_true: \(0, 1, 2\) is not an edge"),
     "edges that are none": ([(1, 2), (1,)], SCORES, {}, r"A_true: \(1,\) is not an edge"),

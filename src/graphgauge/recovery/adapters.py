@@ -173,8 +173,6 @@ def _sizes(values: Any) -> AnyArray:
 
 # ---- matrices of marks
 
-Table = Mapping[Any, int]
-
 
 def _arrows(both: Kind) -> dict[tuple[int, int], int]:
     """1 is an arrow from row to column, and 1 in both cells an edge of this kind."""
@@ -209,7 +207,7 @@ MATRICES: dict[str, dict[tuple[int, int], int]] = {
 }
 ENCODINGS = (*MATRICES, "tigramite")
 # Lagged links: time orients them, and the mark at the earlier end may be open.
-_LATER: Table = {
+_LATER: Mapping[Any, int] = {
     "": Kind.NONE,
     "-->": Kind.FORWARD,
     "o->": Kind.CIRCLE_HEAD,
@@ -231,7 +229,7 @@ def decoded(value: Any, encoding: str, where: str) -> tuple[Layer, ...]:
     return (Layer.of_kinds(_kinds(codes, MATRICES[encoding], encoding, where)),)
 
 
-def _kinds(codes: AnyArray, table: Table, encoding: str, where: str) -> AnyArray:
+def _kinds(codes: AnyArray, table: Mapping[Any, int], encoding: str, where: str) -> AnyArray:
     """The kind of the edge between the node of each row and that of each column."""
     nothing: Any = "" if codes.dtype.kind == "U" else 0
     kinds = np.full(codes.shape, -1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric, require_shape
+from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.grid import Grid
 from graphgauge.core.registry import find
@@ -232,11 +232,8 @@ def threshold_sweep(A_true: Any, A_pred: Any, thresholds: Sequence[float] | None
     ([0.1, 0.5], [0.5, 1.0])
     """
     compared = _compared(A_true, A_pred, {"threshold": 0.0, **reading}).pairs
-    if thresholds is None:
-        return swept(compared, scores_of(compared))
-    given = as_numeric(thresholds, "thresholds")
-    require_shape(given, (None,), "thresholds", "Pass a list of numbers.")
-    return swept(compared, np.unique(given.astype(np.float64)))
+    given = scores_of(compared) if thresholds is None else as_numeric(thresholds, "thresholds").astype(np.float64)
+    return swept(compared, np.unique(given))
 
 
 def cpdag(graph: Any, **reading: Any) -> Graph:
@@ -289,10 +286,8 @@ def cpdag(graph: Any, **reading: Any) -> Graph:
 
 def swept(compared: tuple[Pair, ...], thresholds: Floats) -> Grid:
     """The metrics at each threshold."""
-    metrics = [find(key, "recovery")[0] for key in _SWEPT]
-    rows = [Comparison(tuple(pair.at(float(at)) for pair in compared)).samples["edges"] for at in thresholds]
-    columns = {metric.key: np.array([metric(edges).value[0] for edges in rows]) for metric in metrics}
-    return Grid({"threshold": thresholds, **columns})
+    rows = [Comparison(tuple(pair.at(float(at)) for pair in compared)) for at in thresholds]
+    return Grid({"threshold": thresholds} | {key: np.array([_value(key, row) for row in rows]) for key in _SWEPT})
 
 
 def scores_of(compared: tuple[Pair, ...]) -> Floats:

@@ -117,13 +117,10 @@ class Graph:
         source, target, *weight = zip(*listed, strict=True) if listed else ((), ())
         return cls(source, target, *map(list, weight), **parts)
 
-    def __len__(self) -> int:
-        return len(self.source)
-
     def ends(self) -> AnyArray:
         """The marks at source and target of each edge, (edges, 2)."""
         if self.marks is None:
-            return np.tile((TAIL, HEAD if self.directed else TAIL), (len(self), 1))
+            return np.tile((TAIL, HEAD if self.directed else TAIL), (len(self.source), 1))
         return np.array([MARKS[text] for text in self.marks], np.int64).reshape(-1, 2)
 
 
@@ -149,11 +146,9 @@ def numbers_of(names: Iterable[Hashable], order: Names, where: str) -> Ints:
     listed = list(names)
     unknown = list(dict.fromkeys(repr(name) for name in listed if spelt(name) not in place))
     if unknown:
-        fix = f"Known: {some([repr(name) for name in order])}."
-        if isinstance(order, range):
-            fix = (
-                f'The nodes are 0 … {len(order) - 1}; pass nodes= to name them, or nodes="listed" for those that occur.'
-            )
+        fix = (
+            f'The nodes are {some(list(map(repr, order)))}; pass nodes= to name them, or "listed" for those that occur.'
+        )
         raise InputError(f"unknown nodes: {some(unknown)}", where=where, fix=fix)
     return np.array([place[spelt(name)] for name in listed], np.int64)
 
@@ -165,11 +160,10 @@ def some(labels: Sequence[str]) -> str:
 
 def refuse_other_names(own: Names, order: Names, where: str) -> None:
     """Refuse nodes that are not those in `order`."""
-    lacks = [repr(name) for name in set(order) - set(own)]
-    adds = [repr(name) for name in set(own) - set(order)]
-    if lacks or adds:
-        parts = [f"{word} {some(sorted(labels))}" for word, labels in (("lacks", lacks), ("adds", adds)) if labels]
-        raise InputError(f"node names differ: {' and '.join(parts)}", where=where, fix="Nodes are matched by name.")
+    lacks, adds = (some(sorted(map(repr, names))) or "none" for names in (set(order) - set(own), set(own) - set(order)))
+    if set(own) != set(order):
+        what = f"node names differ: lacks {lacks} and adds {adds}"
+        raise InputError(what, where=where, fix="Nodes are matched by name.")
 
 
 # ---- edges between numbers

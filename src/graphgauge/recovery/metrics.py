@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.errors import OptionError
+from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.metric import Estimate, NoChance
 from graphgauge.recovery import samples as of
 from graphgauge.recovery.samples import Curves, Edges, Models, Weights
@@ -417,8 +417,7 @@ def member_sid(models: Models, *, bound: str = "mean") -> Estimate:
 
     The least and the greatest are the bounds of Peters and Bühlmann.
     """
-    if bound not in BOUNDS:
-        raise OptionError(f"{bound!r} is not one of {', '.join(BOUNDS)}")
+    one_of("bound", bound, BOUNDS)
 
     def between(truth: Model, found: Model) -> float:
         return over_members(found, partial(adjustment_distance, "sid", truth))[bound]

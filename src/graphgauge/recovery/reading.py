@@ -251,9 +251,7 @@ def _from_table(table: Any, form: Form) -> Side:
     if index is None and len(names) == size + 1:
         index, names = [str(name) for name in values[names[0]].tolist()], names[1:]
     if len(names) != size or any(values[name].dtype.kind not in "fiubO" for name in names):
-        roles = ("true_source", "true_target") if columns and where == _ARGUMENTS[0] else _ROLES
-        named = ", ".join(f'"{role}": …' for role in roles)
-        fix = f"The columns are {some(list(map(str, values)))}; for edges pass columns={{{named}}}."
+        fix = f"The columns are {some(list(map(str, values)))}; for edges pass columns={_EDGE_COLUMNS}."
         raise InputError("is neither a square matrix nor a table of edges", where=where, fix=fix)
     rows, order = distinct_names(names if index is None else index, where), distinct_names(names, where)
     matrix = np.column_stack([values[name] for name in names]) if names else np.zeros((0, 0))
@@ -307,12 +305,10 @@ def _pair(truth: Side, prediction: Side, reading: Reading, row: int | None) -> P
     sign = reading.sign or prediction.sign
     threshold = reading.threshold if reading.threshold is not None else 0.0 if sign == "absolute" else 0.5
     if prediction.states_marks and not 0 <= threshold < 1:
-        raise OptionError(
-            f"threshold is {threshold:g} for a graph of marks, whose edges score 1 and other cells 0",
-            fix="Pass a threshold of at least 0 and below 1, or none.",
-        )
-    # NumPy's numbers stay as they are: 0.3 in half the precision is as round as 0.3.
-    cut = Cut(threshold if isinstance(threshold, np.floating) else float(threshold), sign == "absolute")
+        what = f"threshold is {threshold:g} for a graph of marks, whose edges score 1 and other cells 0"
+        raise OptionError(what, fix="Pass a threshold of at least 0 and below 1, or none.")
+    # As it is written: 0.3 in single precision is 0.3.
+    cut = Cut(float(str(threshold)), sign == "absolute")
     pair = Pair(true, tuple(replace(layer, cut=cut) for layer in found), names)
     pair = replace(pair, sources=_sources(reading.sources, pair))
     return _checked(pair, sign, prediction.states_marks, reading.nan, row)
@@ -333,12 +329,9 @@ def _nodes(sides: tuple[Side, Side], nodes: Any) -> Names:
         if are_numbers(order):
             order = tuple(sorted(order, key=lambda name: int(str(name))))
         elif unnamed:
-            fix = f"Pass nodes= with the names in the order of the rows of {unnamed[0].where}: nodes=["
-            raise InputError(
-                f"{stated[0][0]} names its nodes, and {unnamed[0].where} does not",
-                where=_BOTH,
-                fix=f"{fix}{some(sorted(map(repr, order)))}].",
-            )
+            what = f"{stated[0][0]} names its nodes, and {unnamed[0].where} does not"
+            fix = f"Pass the names in the order of its rows: nodes=[{some(sorted(map(repr, order)))}]."
+            raise InputError(what, where=_BOTH, fix=fix)
     elif unnamed:
         order = range(unnamed[0].layers[0].d)
     else:
@@ -458,6 +451,7 @@ def _wrong_values(pair: Pair, side: int, cells: Sequence[Ints], said: str, fix: 
 
 _SQUARE = "Row i, column j is the edge i → j; pass a list of edges as a list of tuples."
 _TABLE = "Columns are equally long; of tigramite's links pass structural_causal_processes.links_to_graph(links)."
+_EDGE_COLUMNS = '{"source": …, "target": …, "weight": …}, and "true_source" and "true_target" of the truth'
 _LAGS = (
     "A[i, j, l] is the edge from i at t − l to j at t; pass np.moveaxis(A, 0, -1) if A is (lags + 1, d, d), or "
     "lagged=False without lags."

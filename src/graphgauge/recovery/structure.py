@@ -115,7 +115,7 @@ class Model:
     @cached_property
     def members_class(self) -> Model:
         """The graph of the equivalence class (CPDAG) of the DAGs that a graph without a flaw represents."""
-        return cpdag_of(self.extension, self.d, self.name, self.names)
+        return cpdag_of(self.extension, self.d)
 
     @cached_property
     def compared(self) -> Model:
@@ -152,18 +152,15 @@ def models_of(pair: Pair) -> tuple[Model, Model]:
     return truth, prediction
 
 
-def model_of(cells: Ints, d: int, name: str = "graph", names: Names | None = None) -> Model:
+def model_of(cells: Ints, d: int) -> Model:
     """The model of one-way arrows as cells in order."""
-    return Model(*paired(cells, d), d, name, names)
+    return Model(*paired(cells, d), d)
 
 
-def cpdag_of(cells: Ints, d: int, name: str = "graph", names: Names | None = None) -> Model:
+def cpdag_of(cells: Ints, d: int) -> Model:
     """The graph of a DAG's equivalence class (Chickering 1995)."""
-    compelled = _core.compelled_edges(cells, d)
-    dag = model_of(cells, d, name, names)
-    fixed = model_of(cells[compelled], d)
-    kinds = np.where(is_among(fixed.keys, dag.keys), dag.kinds, int(Kind.LINE))
-    return Model(dag.keys, kinds, d, name, names)
+    dag, fixed = model_of(cells, d), model_of(cells[_core.compelled_edges(cells, d)], d)
+    return Model(dag.keys, np.where(is_among(fixed.keys, dag.keys), dag.kinds, int(Kind.LINE)), d)
 
 
 def _cycle(cells: Ints, d: int) -> list[int]:
@@ -223,7 +220,7 @@ def over_members(model: Model, value: Callable[[Model], float]) -> dict[str, flo
     `value` is a sum over nodes of what their parents alone decide, as distances are (Peters and Bühlmann 2015), so
     components are varied one at a time.
     """
-    dag = model_of(model.extension, model.d, model.name)
+    dag = model_of(model.extension, model.d)
     first = value(dag)
     least = mean = most = float(first)
     for pairs, ways in _components(model):

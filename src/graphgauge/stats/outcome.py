@@ -298,8 +298,8 @@ def verdict_of(difference: float, p_holm: float, lowest: float, better: str, alp
 def _conclusion(found: Comparison) -> str:
     """One sentence that a paper could quote, with p, effect size and its word."""
     first = found.best if found.baseline is None else found.baseline
-    others = {name: found[first, name] for name in found.methods if name != first}
-    pairs = {name: pair for name, pair in others.items() if pair.verdict != "invalid"}
+    rivals = {name: found[first, name] for name in found.methods if name != first}
+    pairs = {name: pair for name, pair in rivals.items() if pair.verdict != "invalid"}
     if not pairs:
         return f"No method can be compared: {'; '.join(f'{name} ({why})' for name, why in found.invalid.items())}."
     is_same = all(found[name].mean == found[first].mean for name in pairs)
