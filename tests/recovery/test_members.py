@@ -113,5 +113,5 @@ def test_too_many_members_have_no_value_and_say_so():
 
 
 def test_an_unknown_bound_is_refused():
-    with pytest.raises(UnknownNameError, match=r"median.*min, mean, max"):
+    with pytest.raises(UnknownNameError, match="median"):
         evaluate(np.eye(3, k=1), np.eye(3, k=1), metrics=["member_sid_median"])
