@@ -247,6 +247,16 @@ def test_matrices_of_groups_are_no_lags(name, matrices, said):
             recovery.evaluate(truth, model)
 
 
+def test_a_model_whose_property_fails_before_it_is_fitted_is_refused():
+    class VARLiNGAM:
+        @property
+        def adjacency_matrices_(self):
+            return self._adjacency_matrices
+
+    with pytest.raises(InputError, match="VARLiNGAM is not fitted"):
+        recovery.evaluate(CHAIN[:, :, None] * [0, 1], VARLiNGAM())
+
+
 def test_results_without_a_graph_and_links_by_node_are_refused_with_what_to_pass():
     with pytest.raises(InputError, match="A_pred: has no graph"):
         recovery.evaluate(np.zeros((3, 3, 2)), {"val_matrix": np.zeros((3, 3, 2))})

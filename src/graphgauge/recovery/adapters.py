@@ -76,7 +76,8 @@ def from_library(value: Any, where: str) -> Side | None:
         return _from_causal_learn(general, where)
     if hasattr(value, "causal_matrix") and hasattr(value, "learn"):
         return _from_gcastle(value, where)
-    if hasattr(value, "adjacency_matrices_") or hasattr(value, "adjacency_matrix_"):
+    # A model that is not fitted has its properties in its class alone.
+    if any(hasattr(each, f"adjacency_matri{ending}_") for each in (value, type(value)) for ending in ("x", "ces")):
         return _from_lingam(value, where)
     return None
 

@@ -82,7 +82,7 @@ class Pair(Struct, frozen=True, kw_only=True):
     means the difference over their pooled standard deviation; it is positive if the first is better. `p_holm` is
     corrected for all pairs and metrics, and `lowest_p` is the smallest p of the design. `wide` is the interval of tests
     against a margin, at level 1 − 2α. The verdict is `first` or `second` (that one is better), `none`, `cannot` (the
-    design could not have rejected) or `invalid` (an error, or a metric that is not fair to one, makes them incomparable).
+    design could not have rejected) or `invalid` (not comparable: one has an error, or the metric is not fair to it).
     """
 
     names: tuple[str, str]
