@@ -140,35 +140,31 @@ def values(table: Any, explainer: str) -> dict[str, float]:
     return {key: result.value for key, result in ex.evaluate(table, explainer=explainer).items()}
 
 
-@pytest.mark.parametrize("where", ["table", "path"])
-def test_explainers_and_levels_are_added_without_asking_again(tmp_path: Path, where: str) -> None:
+def test_explainers_and_levels_are_added_without_asking_again(tmp_path: Path) -> None:
     one, two = random_explanations(5, 6), random_explanations(5, 6, "two")
     two = [ex.Explanation(a.context, -b.importance, "two") for a, b in zip(one, two, strict=True)]
-    path = {"path": tmp_path / "run.jsonl"} if where == "path" else {}
 
-    def collected(said: Any, table: Any = None, **options: Any) -> tuple[Any, int]:
+    def collected(said: Any, **options: Any) -> tuple[Any, int]:
         model = Weighted(5)
-        given = {"table": table} if where == "table" and table is not None else {}
-        return ex.collect(model, said, **path, **given, **options), model.rows
+        return ex.collect(model, said, path=tmp_path / "run.jsonl", **options), model.rows
 
     first, _ = collected(one, sparsity_levels=(0.2,))
-    both, asked = collected(two, first, sparsity_levels=(0.2,))
+    both, asked = collected(two, sparsity_levels=(0.2,))
     assert both.explainers == ["one", "two"]
     assert asked == 1 + both.masks - first.masks + sum(
         len(a.masks) > len(b.masks) for a, b in zip(both, first, strict=True)
     )
-    wider, more = collected([*one, *two], both, sparsity_levels=(0.2, 0.6), topk=[2], random=5)
+    wider, more = collected([*one, *two], sparsity_levels=(0.2, 0.6), topk=[2], random=5)
     assert more < wider.masks
     expected = ex.collect(Weighted(5), [*one, *two], sparsity_levels=(0.2, 0.6), topk=[2], random=5)
     for name in ("one", "two"):
         assert values(wider, name) == pytest.approx(values(expected, name), nan_ok=True)
-    assert collected([*one, *two], wider, sparsity_levels=(0.2, 0.6), topk=[2], random=5)[1] == 1
-    if where == "path":
-        again = ex.read_table(tmp_path / "run.jsonl")
-        assert values(again, "two") == pytest.approx(values(expected, "two"), nan_ok=True)
-        assert again.settings == expected.settings
+    assert collected([*one, *two], sparsity_levels=(0.2, 0.6), topk=[2], random=5)[1] == 1
+    again = ex.read_table(tmp_path / "run.jsonl")
+    assert values(again, "two") == pytest.approx(values(expected, "two"), nan_ok=True)
+    assert again.settings == expected.settings
     with pytest.raises(InputError, match=r"different settings: .*levels can be added, but not left out"):
-        collected(one, wider, sparsity_levels=(0.2,))
+        collected(one, sparsity_levels=(0.2,))
 
 
 def test_a_run_that_stops_while_levels_are_added_goes_on(tmp_path: Path) -> None:

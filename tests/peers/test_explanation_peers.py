@@ -599,7 +599,7 @@ def rows() -> list[list[str]]:
         ],
         [
             "a NaN importance",
-            'names the first',
+            "names the first",
             ours(lambda: ex.collect(model_of(module, data), bare)),
             "`unfaithfulness`",
             answer(lambda: unfaithful(spoiled)),

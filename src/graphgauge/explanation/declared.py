@@ -110,7 +110,7 @@ def wanted_by(metrics: str | Sequence[Any] | None) -> Wanted:
         refuse_foreign(name)
     chosen, _ = select("explanation", metrics, NEEDS, {"level": [None]})
     if metrics == "all":
-        return Wanted(KINDS[:5], None, ())
+        return Wanted(KINDS[:5], LEVELS, ())
     kinds = {
         kind for entry, _ in chosen for kind in MASKS.get(entry.name, HEADLINES if "answers" in entry.needs else ())
     }

@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
-from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import number, whole_number
 from graphgauge.core.random import Random
 from graphgauge.core.types import Floats, Ints, Mask
