@@ -298,6 +298,11 @@ def test_original_nodes_do_not_depend_on_labels():
         for labels in ({0: 0, 1: 0, 19: 1}, classes)
     )
     assert found == pytest.approx(expected, nan_ok=True, abs=0)
+    # Where the embeddings before are unknown, the nodes that have labels are the original ones.
+    (cycle,) = evolution.from_events(*log.values(), embeddings=MOMENTS[0])
+    alone = {"embeddings": cycle.embeddings, "all_edges": cycle.all_edges, "new_edges": cycle.new_edges}
+    (found,) = values(evolution.evaluate([alone], [0, 1] * 9, **ALL | {"metrics": ["n_synthetic_negatives"]})).values()
+    assert found == 18 * 17 / 2 - (17 + 2)  # of the ring, and births
     # Labels of nodes that are born later do not make them original.
     born = table((0, 5, 1, "add"), (20, 3, 1, "add"))
     grown = {0: MOMENTS[0], 1: np.vstack([MOMENTS[1], MOMENTS[2][:1]])}

@@ -135,7 +135,7 @@ def evaluate(
 
 def opened(path: Path) -> Log | dict[str, AnyArray]:
     """What `--log` names: a folder of runs, or a table of events."""
-    return read_table(str(path)) if path.is_file() else Log(path)
+    return Log(path) if path.is_dir() or not path.suffix else read_table(str(path))
 
 
 def _with_cycles(log: Any, embeddings: Any, ids: Any, directed: bool) -> Any:
@@ -144,9 +144,8 @@ def _with_cycles(log: Any, embeddings: Any, ids: Any, directed: bool) -> Any:
     if not table and not are_graphs(log):
         if embeddings is not None or ids is not None:
             what = f"embeddings and ids go with events or snapshots; found {type(log).__name__}"
-            raise OptionError(
-                what, fix=f"{_EVENTS}, or pass a list of networkx graphs; cycles have their own embeddings."
-            )
+            fix = f"{_EVENTS}, or pass a list of networkx graphs; cycles have embeddings of their own."
+            raise OptionError(what, fix=fix)
         return log if isinstance(log, Log) else list(as_cycles(log))
     if embeddings is None:
         raise OptionError("events and snapshots have no embeddings", fix="Pass embeddings=.")
@@ -165,12 +164,11 @@ def _with_cycles(log: Any, embeddings: Any, ids: Any, directed: bool) -> Any:
 
 def _direction(graphs: Sequence[Any], directed: bool) -> bool:
     """Whether the graphs are directed, which they say themselves."""
-    said = {bool(graph.is_directed()) for graph in graphs}
-    if len(said) > 1 or (directed and said == {False}):
-        what = "some graphs are directed and some are not" if len(said) > 1 else "the graphs are not directed"
+    count = sum(bool(graph.is_directed()) for graph in graphs)
+    if 0 < count < len(graphs) or (directed and not count):
         fix = "The order of ends means nothing in networkx.Graph: build every one as DiGraph, or leave out directed."
-        raise InputError(what, where="log", fix=fix)
-    return said.pop()
+        raise InputError(f"{count} of {len(graphs)} graphs are directed", where="log", fix=fix)
+    return count > 0
 
 
 def _run(cycle: Cycle) -> Run:

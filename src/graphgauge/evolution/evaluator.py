@@ -66,7 +66,8 @@ class AdaptiveEvaluator:
         The original nodes, as rows of the embeddings, and their classes: a mapping from node to label, or an array in
         the order of `node_ids` (of a set: sorted). -1, None and NaN mean no class. Further nodes of a mapping are nodes
         that are born later. Without labels, metrics that need them are left out; without `node_ids`, the original nodes
-        are those before the first cycle, whichever have a label, and an array of labels begins with that of node 0.
+        are those before the first cycle, whichever have a label, and an array of labels begins with that of node 0. If
+        the embeddings before it are unknown, they are the nodes in `labels`, or all.
     device
         Ignored: everything is computed on the host in float64.
     n_neg_per_pos
@@ -224,7 +225,9 @@ class AdaptiveEvaluator:
                 raise InputError(f"cycle {number} comes after cycle {last}", fix="Pass cycles once, in order.")
         # Edges that appeared between cycles that are not adjacent are unknown.
         past = self._past if number == last + 1 else replace(self._past, edges=None)
-        labelled = self._labelled if self._originals_known else self._labelled.starting_with(_nodes_before(given))
+        labelled = self._labelled
+        if not self._originals_known and (given.previous_embeddings is not None or not len(labelled.nodes)):
+            labelled = labelled.starting_with(_nodes_before(given))
         state = State(given, labelled, self.options, past)
         conventions = state.conventions(given)
         chosen, named = self._selected()

@@ -392,11 +392,12 @@ def from_events(
     if missing := [when for when in moments if when not in by_time]:
         fix = "Pass an array, a row per node, or {cycle: array} with all cycles of the events."
         raise InputError(f"has no array for cycle {missing[0]}", where="embeddings", fix=fix)
-    known_times = np.sort(whole_numbers([*by_time], "embeddings")).tolist()
+    rows = {when: known.points(by_time[when]) for when in np.sort(whole_numbers([*by_time], "embeddings")).tolist()}
+    earlier = dict(zip([*rows][1:], rows.values(), strict=False))
     cycles, graph = [], np.empty(0, np.int64)
     for place, when in enumerate(moments):
-        points, now = known.points(by_time[when]), times == when
-        ends = as_edges(np.stack([first[now], second[now]], axis=1), "source and target", len(points))
+        now = times == when
+        ends = as_edges(np.stack([first[now], second[now]], axis=1), "source and target", len(rows[when]))
         apart = ends[:, 0] != ends[:, 1]
         codes = codes_of(ends[apart, 0], ends[apart, 1], directed)
         # From the last event to the first: of each edge the last one counts.
@@ -405,8 +406,7 @@ def from_events(
         before, graph = graph, joined(without(graph, changed), changed[stays])
         if place:
             births, edges = edges_of(without(graph, before)), edges_of(graph)
-            earlier = known.points(by_time[known_times[known_times.index(when) - 1]])
-            given = Cycle(points, births, edges, place - 1, earlier, previous_edges=edges_of(before))
+            given = Cycle(rows[when], births, edges, place - 1, earlier[when], previous_edges=edges_of(before))
             cycles.append(replace(given, condition=condition, seed=seed))
     return cycles
 
@@ -472,9 +472,8 @@ def _ends(graph: Any) -> AnyArray:
     """The two ends of each edge, one after the other."""
     ends = as_array([node for edge in graph.edges() for node in edge], "graphs", ragged=_RELABEL)
     if ends.ndim > 1:
-        raise InputError(
-            f"the node {tuple(ends[0].tolist())} is neither a number nor a name", where="graphs", fix=_RELABEL
-        )
+        what = f"the node {tuple(ends[0].tolist())} is neither a number nor a name"
+        raise InputError(what, where="graphs", fix=_RELABEL)
     return ends
 
 
