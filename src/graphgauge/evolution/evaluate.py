@@ -140,7 +140,7 @@ def opened(path: Path) -> Log | dict[str, AnyArray]:
 
 def _with_cycles(log: Any, embeddings: Any, ids: Any, directed: bool) -> Any:
     """A `Log`, whose cycles are read one by one, or the cycles of whatever else is given."""
-    table = isinstance(log, Mapping) or is_frame(log)
+    table = is_frame(log) or (isinstance(log, Mapping) and not are_graphs([*log.values()]))
     if not table and not are_graphs(log):
         if embeddings is not None or ids is not None:
             what = f"embeddings and ids go with events or snapshots; found {type(log).__name__}"
