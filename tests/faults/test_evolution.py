@@ -338,7 +338,7 @@ def test_snapshots_are_read_as_networkx_has_them():
     with pytest.raises(InputError, match="expected a list of graphs of networkx"):
         evolution.from_snapshots([Other(), Other()], MOMENTS[0])
     for wrong in ([Other(), Other()], path, {0: path, 1: ring}, [{"source": 0, "target": 1, "cycle": 0}]):
-        with pytest.raises((InputError, OptionError), match="Name columns source, .* pass a list of networkx graphs"):
+        with pytest.raises((InputError, OptionError), match=r"Name columns source, .* pass a list of networkx graphs"):
             auc(wrong, embeddings=MOMENTS[0])
 
 
