@@ -258,7 +258,7 @@ def test_events_that_name_no_node_are_refused():
     points = np.zeros((3, 2))
     with pytest.raises(InputError, match="is not among the ids"):
         evolution.from_events(["a", "z"], ["b", "a"], [0, 1], embeddings=points, ids=["a", "b", "c"])
-    with pytest.raises(InputError, match=r"1.5 is not a node number"):
+    with pytest.raises(InputError, match=r"1.5 is not a whole number"):
         evolution.from_events([0, 1.5], [1, 2], [0, 1], embeddings=points)
     with pytest.raises(InputError, match="NaN"):
         evolution.from_events([0, np.nan], [1, 2], [0, 1], embeddings=points)

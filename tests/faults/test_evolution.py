@@ -13,7 +13,7 @@ from tests.evolution.grown import block_graph, cycles, smoothed
 
 from graphgauge import evolution
 from graphgauge.core.door import doors
-from graphgauge.core.errors import InputError, UnknownNameError
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.registry import find
 
 GRAPH = block_graph()
@@ -50,7 +50,7 @@ def test_e31_ids_that_pandas_made_floats_find_the_rows_that_they_name():
         once = evolution.evaluate(named, embeddings=GRAPH.points, ids=ids.astype(kind), negatives="all")
         plain = evolution.evaluate(frame, embeddings=GRAPH.points, negatives="all")
         assert once["auc_birth"].value == pytest.approx(plain["auc_birth"].value, abs=1e-15)
-    with pytest.raises(InputError, match=r"1.5 is not a node number"):
+    with pytest.raises(InputError, match=r"1.5 is not a whole number"):
         evolution.evaluate(frame.assign(source=1.5), embeddings=GRAPH.points)
 
 
@@ -121,7 +121,8 @@ def test_e34_a_table_of_events_is_read_and_its_columns_are_named_in_errors(tmp_p
     table.rename(columns={"source": "from"}).to_csv(tmp_path / "log.csv", index=False)
     refused = graphgauge(*given, cwd=tmp_path)
     assert refused.returncode != 0
-    assert "has no column source. Name columns source, target, cycle and action; it has from, target" in refused.stderr
+    assert "has no column source. Name columns source, target, cycle and perhaps action" in refused.stderr
+    assert "leave out all others; it has from, target, cycle" in refused.stderr
 
 
 def test_e35_original_nodes_are_those_before_the_first_cycle():
@@ -242,3 +243,158 @@ def test_ids_are_one_per_row() -> None:
         evolution.from_events([0], [1], [0], embeddings=np.zeros((2, 2)), ids=[[0, 1], [2, 3]])
     with pytest.raises(InputError, match="is not among the ids"):
         evolution.from_events([0], [1], [0], embeddings=np.zeros((0, 2)), ids=np.empty(0, np.int64))
+
+
+# ---- numbers that were wrong without a word
+
+ALL = {"negatives": "all", "metrics": ["auc_birth"]}
+MOMENTS = [np.random.default_rng(moment).normal(0, 0.15, (20, 4)) for moment in range(6)]
+
+
+def auc(log, *given, **options) -> float:
+    return evolution.evaluate(log, *given, **ALL | options)["auc_birth"].value
+
+
+def table(*rows: tuple) -> dict[str, list]:
+    """Events, (source, target, cycle, action) each, after a ring of twenty nodes in cycle 0."""
+    ring = [(node, (node + 1) % 20, 0, "add") for node in range(20)]
+    return dict(zip(("source", "target", "cycle", "action"), map(list, zip(*ring, *rows, strict=True)), strict=True))
+
+
+def test_births_after_quiet_cycles_are_scored_on_the_embeddings_just_before_them():
+    """Cycles 2 to 4 have no events: cycle 5 is scored on the embeddings of 4, not on those of 1."""
+    log = table((0, 2, 1, "add"), (3, 7, 5, "add"), (4, 11, 5, "add"))
+    first, last = evolution.from_events(*log.values(), embeddings=dict(enumerate(MOMENTS)))
+    assert np.array_equal(first.previous_embeddings, MOMENTS[0])
+    assert np.array_equal(last.previous_embeddings, MOMENTS[4])
+    assert np.array_equal(last.embeddings, MOMENTS[5])
+    one = evolution.auc_birth(MOMENTS[0], first.new_edges, first.all_edges)
+    other = evolution.auc_birth(MOMENTS[4], last.new_edges, last.all_edges)
+    assert auc(log, embeddings=dict(enumerate(MOMENTS))) == pytest.approx((one + other) / 2, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("rows", "births"),
+    [
+        ([(0, 5, 1, "add"), (5, 0, 1, "remove")], []),
+        ([(0, 5, 1, "remove"), (0, 5, 1, "add")], [[0, 5]]),
+        ([(0, 1, 1, "remove"), (0, 1, 1, "add")], []),
+        ([(0, 1, 1, "add"), (0, 1, 1, "add"), (8, 9, 1, "remove"), (3, 3, 1, "add")], []),
+    ],
+)
+def test_the_last_event_of_an_edge_in_a_cycle_counts(rows: list[tuple], births: list[list[int]]):
+    (cycle,) = evolution.from_events(*table(*rows, (2, 9, 1, "add")).values(), embeddings=MOMENTS[0])
+    assert cycle.new_edges.tolist() == sorted([*births, [2, 9]])
+
+
+def test_original_nodes_do_not_depend_on_labels():
+    log = table((0, 5, 1, "add"), (12, 17, 1, "add"))
+    classes = [0, 0] + 17 * [-1] + [1]
+    for labels in (classes, {0: 0, 1: 0, 19: 1}, {0: 0, 19: 1}, [0, 0, 1], None):
+        assert auc(log, labels, embeddings=MOMENTS[0]) == auc(log, embeddings=MOMENTS[0])
+    keys = {"metrics": ["auc_birth", "auc_matched", "delta_homophily", "homophily_baseline", "n_synthetic_negatives"]}
+    found, expected = (
+        values(evolution.evaluate(log, labels, embeddings=MOMENTS[0], negatives="all", **keys))
+        for labels in ({0: 0, 1: 0, 19: 1}, classes)
+    )
+    assert found == pytest.approx(expected, nan_ok=True, abs=0)
+    # Where the embeddings before are unknown, the nodes that have labels are the original ones.
+    (cycle,) = evolution.from_events(*log.values(), embeddings=MOMENTS[0])
+    alone = {"embeddings": cycle.embeddings, "all_edges": cycle.all_edges, "new_edges": cycle.new_edges}
+    (found,) = values(evolution.evaluate([alone], [0, 1] * 9, **ALL | {"metrics": ["n_synthetic_negatives"]})).values()
+    assert found == 18 * 17 / 2 - (17 + 2)  # of the ring, and births
+    # Labels of nodes that are born later do not make them original.
+    born = table((0, 5, 1, "add"), (20, 3, 1, "add"))
+    grown = {0: MOMENTS[0], 1: np.vstack([MOMENTS[1], MOMENTS[2][:1]])}
+    keys = {"metrics": ["n_synthetic_negatives"], "negatives": "all"}
+    (found,) = values(evolution.evaluate(born, [0, 1, 2] * 7, embeddings=grown, **keys)).values()
+    assert found == 20 * 19 / 2 - 21
+
+
+def test_snapshots_are_read_as_networkx_has_them():
+    networkx = pytest.importorskip("networkx")
+    grid = networkx.grid_2d_graph(4, 5)
+    more = networkx.compose(grid, networkx.Graph([((0, 0), (3, 3))]))
+    with pytest.raises(
+        InputError, match=r"the node \(0, 0\) is neither a number nor a name. Give .* networkx.relabel_nodes"
+    ):
+        auc([grid, more], embeddings=MOMENTS[0])
+    path, ring = networkx.path_graph(5), networkx.cycle_graph(5)
+    assert auc((graph for graph in (path, ring)), embeddings=MOMENTS[0][:5]) == auc(
+        [path, ring], embeddings=pandas.DataFrame(MOMENTS[0][:5], columns=list("abcd"))
+    )
+    with pytest.raises(InputError, match="embeddings: 8 rows for 5 ids"):
+        auc([path, ring], embeddings=MOMENTS[0][:8], ids=list(range(5)))
+    for nothing in ([], np.empty((0, 4))):
+        with pytest.raises(InputError):
+            auc([path, ring], embeddings=nothing)
+
+    class Other:
+        """A graph of a library whose edges are (sources, targets)."""
+
+        def edges(self):
+            return np.array([0, 1]), np.array([1, 2])
+
+    with pytest.raises(InputError, match="expected a list of graphs of networkx"):
+        evolution.from_snapshots([Other(), Other()], MOMENTS[0])
+    for wrong in ([Other(), Other()], path, {0: path, 1: ring}, [{"source": 0, "target": 1, "cycle": 0}]):
+        with pytest.raises((InputError, OptionError), match=r"Name columns source, .* pass a list of networkx graphs"):
+            auc(wrong, embeddings=MOMENTS[0])
+
+
+def test_graphs_say_whether_they_are_directed():
+    networkx = pytest.importorskip("networkx")
+    one, two = networkx.DiGraph([(0, 1), (1, 2)]), networkx.DiGraph([(0, 1), (1, 2), (1, 0), (2, 3)])
+    found = evolution.evaluate([one, two], embeddings=MOMENTS[0][:5], **ALL)
+    assert found["auc_birth"].n == 2
+    assert found["auc_birth"].value == auc([one, two], embeddings=MOMENTS[0][:5], directed=True)
+    for graphs, directed in (([one.to_undirected(), two.to_undirected()], True), ([one, two.to_undirected()], False)):
+        with pytest.raises(InputError, match="directed"):
+            auc(graphs, embeddings=MOMENTS[0][:5], directed=directed)
+
+
+@pytest.mark.parametrize("name", ["actions", "Action", "weight"])
+def test_columns_of_events_that_are_not_read_are_refused(name: str, tmp_path: Path):
+    frame = pandas.DataFrame(table((0, 5, 1, "add"), (2, 3, 1, "remove")))
+    expected = auc(frame, embeddings=MOMENTS[0])
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    assert auc(tmp_path / "log.csv", embeddings=MOMENTS[0]) == expected
+    wrong = frame.rename(columns={"action": name})
+    wrong.to_csv(tmp_path / "wrong.csv", index=False)
+    np.save(tmp_path / "points.npy", MOMENTS[0])
+    with pytest.raises(InputError, match=f"has the column '{name}', which is not read"):
+        auc(wrong, embeddings=MOMENTS[0])
+    refused = graphgauge("evolution", "--log", "wrong.csv", "--embeddings", "points.npy", cwd=tmp_path)
+    assert refused.returncode != 0
+    assert f"has the column '{name}', which is not read" in refused.stderr
+
+
+def test_events_without_a_cycle_are_told_the_line_to_write():
+    frame = pandas.DataFrame(table((0, 5, 1, "add")))
+    with pytest.raises(InputError, match=r'has no column cycle. .* log.rename\(columns=\{"time": "cycle"\}\)'):
+        auc(frame.rename(columns={"cycle": "time"}), embeddings=MOMENTS[0])
+    for wrong, message in ((0.5, "0.5 is not a whole number"), (np.nan, "Leave out the rows that lack a number")):
+        with pytest.raises(InputError, match=f"cycle: .*{message}"):
+            auc(frame.assign(cycle=[wrong] * len(frame)), embeddings=MOMENTS[0])
+
+
+def test_edges_that_die_in_a_cycle_are_compared_with_its_births():
+    """As in the original document: pairs that are no edges after the cycle, in both areas."""
+    (cycle,) = evolution.from_events(*table((0, 5, 1, "add"), (3, 4, 1, "remove")).values(), embeddings=MOMENTS[0])
+    gaps = [evolution.poincare_distance(MOMENTS[0][u], MOMENTS[0][v]) for u in range(20) for v in range(u) if v != u]
+    pairs = [(v, u) for u in range(20) for v in range(u)]
+    after = {tuple(sorted(edge)) for edge in cycle.all_edges.tolist()}
+    others = [gap for pair, gap in zip(pairs, gaps, strict=True) if pair not in after]
+    assert len(others) == 190 - 20
+    expected = np.mean(np.array(others) > gaps[pairs.index((0, 5))])
+    for area in ("auc_birth", "auc_synthetic"):
+        assert auc([cycle], metrics=[area, "auc_birth"]) == pytest.approx(expected, abs=1e-15)
+
+
+def test_cycles_have_whole_numbers_on_their_axis():
+    suite = evolution.EvaluationSuite(range(90), GRAPH.labels, ["run"])
+    suite.replay(cycles(count=3))
+    figure = suite.plot()
+    axis = next(axis for axis in figure.axes if axis.get_xlabel() == "cycle")
+    figure.canvas.draw()
+    assert all(float(tick).is_integer() for tick in axis.get_xticks())

@@ -49,7 +49,7 @@ def circular_auc(paired: Sequence[tuple[Floats, Ints]]) -> Evidence | None:
     family="evolution",
     severity="note",
     message="births inferred from the graphs, because new_edges is not given: {births}",
-    remedy="Pass the edges that the system added as new_edges, to tell its births from other changes.",
+    remedy="Cycles that have new_edges, the edges that the system added, tell its births from other changes.",
 )
 def inferred_births(inferred: Sequence[int]) -> Evidence | None:
     """Births were not declared, and are taken from the graphs."""

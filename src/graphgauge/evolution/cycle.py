@@ -271,7 +271,7 @@ class State:
         self.reported_tgc = checked_tgc(given.tgc)
         counted = {
             "nodes left out because their embedding has NaN": np.count_nonzero(~self.after.present),
-            "original nodes that have no embedding yet": np.count_nonzero(labelled.ids >= nodes),
+            "original or labelled nodes that have no embedding yet": np.count_nonzero(labelled.nodes >= nodes),
         }
         said = (f"{what}: {count}" for what, count in counted.items() if count)
         self.warnings = (*self.births.left_out, *said)

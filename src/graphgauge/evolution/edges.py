@@ -39,12 +39,12 @@ def whole_numbers(value: Any, name: str) -> Ints:
     """Integers, or floats with integer values, such as pandas makes of ids beside a missing one; others are refused."""
     array = as_numeric(value, name)
     if array.dtype.kind == "b":
-        raise InputError("found booleans where node numbers are expected", where=name)
+        raise InputError("found booleans where whole numbers are expected", where=name)
     if array.dtype.kind == "f":
-        refuse_nan(array, name, fix="Give two nodes for every edge.")
+        refuse_nan(array, name, fix="Leave out the rows that lack a number.")
         broken = ~np.isfinite(array) | (array != np.trunc(array))
         if broken.any():
-            raise InputError(f"{array[broken][0]} is not a node number", where=name, fix="Pass integers.")
+            raise InputError(f"{array[broken][0]} is not a whole number", where=name, fix="Pass integers.")
     return array.astype(np.int64, copy=False)
 
 

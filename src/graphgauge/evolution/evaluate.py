@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,13 @@ from graphgauge.core.types import AnyArray
 from graphgauge.evolution.cycle import Cycle
 from graphgauge.evolution.edges import as_edges
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
-from graphgauge.evolution.log import LAYOUT, Ids, Log, Run, as_cycles, from_events, from_snapshots
+from graphgauge.evolution.log import LAYOUT, Ids, Log, Run, are_graphs, as_cycles, from_events, from_snapshots
 from graphgauge.evolution.nodes import Labelled, Score
 from graphgauge.evolution.suite import EvaluationSuite
 from graphgauge.io.tables import read_table
+
+_COLUMNS = ("source", "target", "cycle", "action")
+_EVENTS = 'Name columns source, target, cycle and perhaps action, as in log.rename(columns={"time": "cycle"})'
 
 
 def evaluate(
@@ -48,18 +51,19 @@ def evaluate(
     ----------
     log
         A folder of runs, a `Log`, or cycles in order: `Cycle` objects or mappings with the same names, of which
-        `new_edges` may be left out: births are then the edges that the graph gained. Or a table of events as columns by
-        name (`source`, `target`, `cycle`, perhaps `action`), or graphs of networkx at consecutive times; both go with
-        `embeddings`.
+        `new_edges` may be left out: births are then the edges that the graph gained. Or a table of events, a file or
+        columns by name (`source`, `target`, `cycle`, perhaps `action`, and no other), or a list of graphs of networkx
+        at consecutive times; both go with `embeddings`.
     labels
-        The classes of the original nodes: a mapping from node to label, or an array in the order of `node_ids`. By
-        default those stored with the log; without any, metrics that need them are left out.
+        The classes of nodes: a mapping from node to label, or an array in the order of `node_ids`. By default those
+        stored with the log; without any, metrics that need them are left out.
     embeddings, ids
         As in `from_events` and `from_snapshots`.
     conditions
         Evaluate only these, and list them in this order.
     node_ids, node_types, test_edges, score, directed, nan, metrics, confidence
-        As in `AdaptiveEvaluator`; without `metrics`, those of the family's default.
+        As in `AdaptiveEvaluator`; without `metrics`, those of the family's default. Graphs of networkx say themselves
+        whether they are directed.
     negatives
         How many pairs without an edge are drawn for each birth, or "all".
     folds
@@ -89,12 +93,16 @@ def evaluate(
     >>> ev["auc_birth"].value, round(ev["delta_homophily"].value, 4)
     (1.0, 0.6667)
     """
+    log = opened(Path(log)) if isinstance(log, str | os.PathLike) else log
+    log = list(log) if isinstance(log, Iterator) else log
+    if are_graphs(log):
+        directed = _direction(log, directed)
     if ids is not None:  # nodes are named in everything that is given
-        named = Ids(ids, kept=_are_graphs(log))
+        named = Ids(ids, kept=are_graphs(log))
         labels, node_types = named.by_row(labels, "labels", node_ids), named.by_row(node_types, "node_types")
         node_ids = None if node_ids is None else named.rows(node_ids, "node_ids")
         test_edges = None if test_edges is None else named.rows(test_edges, "test_edges")
-    log = _opened_log(log, embeddings, ids, directed)
+    log = _with_cycles(log, embeddings, ids, directed)
     stored = isinstance(log, Log)
     labels = log.labels() if stored and labels is None else labels
     known = log.runs if stored else list(dict.fromkeys(map(_run, log)))
@@ -127,35 +135,40 @@ def evaluate(
 
 def opened(path: Path) -> Log | dict[str, AnyArray]:
     """What `--log` names: a folder of runs, or a table of events."""
-    return Log(path) if path.is_dir() else read_table(str(path))
+    return Log(path) if path.is_dir() or not path.suffix else read_table(str(path))
 
 
-def _opened_log(log: Any, embeddings: Any, ids: Any, directed: bool) -> Any:
+def _with_cycles(log: Any, embeddings: Any, ids: Any, directed: bool) -> Any:
     """A `Log`, whose cycles are read one by one, or the cycles of whatever else is given."""
-    if isinstance(log, str | os.PathLike):
-        log = Log(log)
-    if isinstance(log, Mapping) or is_frame(log):
-        columns = log if isinstance(log, Mapping) else log.columns
-        if embeddings is None:
-            raise OptionError("a table of events has no embeddings", fix="Pass embeddings=.")
-        missing = [name for name in ("source", "target", "cycle") if name not in columns]
-        if missing:
-            fix = f"Name columns source, target, cycle and action; it has {', '.join(map(str, columns))}."
-            raise InputError(f"has no column {missing[0]}", where="log", fix=fix)
-        parts = [log[name] for name in ("source", "target", "cycle", "action") if name in columns]
-        return from_events(*parts, embeddings=embeddings, ids=ids, directed=directed)
-    if _are_graphs(log):
-        if embeddings is None:
-            raise OptionError("snapshots have no embeddings", fix="Pass embeddings=.")
+    table = is_frame(log) or (isinstance(log, Mapping) and not are_graphs([*log.values()]))
+    if not table and not are_graphs(log):
+        if embeddings is not None or ids is not None:
+            what = f"embeddings and ids go with events or snapshots; found {type(log).__name__}"
+            fix = f"{_EVENTS}, or pass a list of networkx graphs; cycles have embeddings of their own."
+            raise OptionError(what, fix=fix)
+        return log if isinstance(log, Log) else list(as_cycles(log))
+    if embeddings is None:
+        raise OptionError("events and snapshots have no embeddings", fix="Pass embeddings=.")
+    if not table:
         return from_snapshots(log, embeddings, ids=ids)
-    if embeddings is not None or ids is not None:
-        fix = "Leave them out: cycles have theirs."
-        raise OptionError("embeddings and ids go with events or snapshots", fix=fix)
-    return log if isinstance(log, Log) else list(as_cycles(log))
+    columns = list(log if isinstance(log, Mapping) else log.columns)
+    missing = [name for name in _COLUMNS[:3] if name not in columns]
+    unknown = [name for name in columns if name not in _COLUMNS]
+    if missing or unknown:
+        what = f"has no column {missing[0]}" if missing else f"has the column {unknown[0]!r:.60}, which is not read"
+        fix = f"{_EVENTS}, and leave out all others; it has {', '.join(map(str, columns))}."
+        raise InputError(what, where="log", fix=fix)
+    parts = [log[name] for name in _COLUMNS if name in columns]
+    return from_events(*parts, embeddings=embeddings, ids=ids, directed=directed)
 
 
-def _are_graphs(log: Any) -> bool:
-    return isinstance(log, list | tuple) and len(log) > 0 and all(hasattr(graph, "edges") for graph in log)
+def _direction(graphs: Sequence[Any], directed: bool) -> bool:
+    """Whether the graphs are directed, which they say themselves."""
+    count = sum(bool(graph.is_directed()) for graph in graphs)
+    if 0 < count < len(graphs) or (directed and not count):
+        fix = "The order of ends means nothing in networkx.Graph: build every one as DiGraph, or leave out directed."
+        raise InputError(f"{count} of {len(graphs)} graphs are directed", where="log", fix=fix)
+    return count > 0
 
 
 def _run(cycle: Cycle) -> Run:

@@ -15,6 +15,7 @@ from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.loop import measure
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.registry import Chosen, select
+from graphgauge.core.types import Ints
 from graphgauge.evolution import areas
 from graphgauge.evolution.cycle import Cycle, Options, Past, State
 from graphgauge.evolution.edges import among, set_of, two_sides
@@ -65,7 +66,8 @@ class AdaptiveEvaluator:
         The original nodes, as rows of the embeddings, and their classes: a mapping from node to label, or an array in
         the order of `node_ids` (of a set: sorted). -1, None and NaN mean no class. Further nodes of a mapping are nodes
         that are born later. Without labels, metrics that need them are left out; without `node_ids`, the original nodes
-        are those before the first cycle.
+        are those before the first cycle, whichever have a label, and an array of labels begins with that of node 0. If
+        the embeddings before it are unknown, they are the nodes in `labels`, or all.
     device
         Ignored: everything is computed on the host in float64.
     n_neg_per_pos
@@ -131,11 +133,11 @@ class AdaptiveEvaluator:
         labels = cora_labels if labels is None else labels
         self.options = Options(n_neg_per_pos, nca_n_splits, nan, seed, score, directed, test_edges, node_types)
         self.confidence = confidence_level(confidence)
-        self._labelled: Labelled | None = None
-        if labels is not None:
+        if labels is None:
+            self._labelled = Labelled.without_labels(() if node_ids is None else node_ids)
+        else:
             self._labelled = Labelled.from_labels(labels, node_ids)
-        elif node_ids is not None:
-            self._labelled = Labelled.without_labels(node_ids)
+        self._originals_known = node_ids is not None
         absent = {"labels": labels is None, "probe": labels is None, "held_out": test_edges is None}
         self._samples = [name for name in _SAMPLES if not absent.get(name)]
         self._metrics = metrics
@@ -223,7 +225,10 @@ class AdaptiveEvaluator:
                 raise InputError(f"cycle {number} comes after cycle {last}", fix="Pass cycles once, in order.")
         # Edges that appeared between cycles that are not adjacent are unknown.
         past = self._past if number == last + 1 else replace(self._past, edges=None)
-        state = State(given, self._labelled or _original(given), self.options, past)
+        labelled = self._labelled
+        if not self._originals_known and (given.previous_embeddings is not None or not len(labelled.nodes)):
+            labelled = labelled.starting_with(_nodes_before(given))
+        state = State(given, labelled, self.options, past)
         conventions = state.conventions(given)
         chosen, named = self._selected()
         if self._metrics != "all" and not state.newborn.any():
@@ -242,6 +247,7 @@ class AdaptiveEvaluator:
             materials=evidence,
         )
         self._remember(state)
+        self._labelled, self._originals_known = labelled, True
         self.evaluations.append(evaluation)
         self.evidence.append(evidence)
         return evaluation
@@ -257,7 +263,6 @@ class AdaptiveEvaluator:
         births = state.births.edges
         self._start = self._start or _hash(state.births.before)
         self._past = state.remembered()
-        self._labelled = self._labelled or state.original
         self._any_births |= len(births) > 0
         self._digest = _hash(self._digest, births, state.after.rows.sum())
 
@@ -277,13 +282,13 @@ def _evidence(state: State, samples: Mapping[str, Any], *, first: bool) -> dict[
     }
 
 
-def _original(given: Cycle) -> Labelled:
+def _nodes_before(given: Cycle) -> Ints:
     """The nodes that have an embedding before the first cycle, or after it if those before are unknown."""
     before = given.previous_embeddings
     rows = as_numeric(given.embeddings if before is None else before, "embeddings")
     require_shape(rows, (None, None), "embeddings", COORDINATES)
     known = ~np.isnan(rows).any(axis=1) if rows.dtype.kind == "f" else np.ones(len(rows), bool)
-    return Labelled.without_labels(np.flatnonzero(known))
+    return np.flatnonzero(known)
 
 
 def _hash(*parts: Any) -> bytes:

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_array, as_labels, as_numeric, on_host, require_shape
+from graphgauge.core.arrays import as_array, as_labels, as_numeric, is_frame, on_host, require_shape
 from graphgauge.core.disk import atomic_path
 from graphgauge.core.errors import InputError, UnknownNameError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.evolution.cycle import Cycle, checked_tgc
-from graphgauge.evolution.edges import as_edges, edges_of, joined, set_of, whole_numbers, without
+from graphgauge.evolution.edges import as_edges, codes_of, edges_of, joined, whole_numbers, without
 from graphgauge.evolution.nodes import COORDINATES, by_node
 from graphgauge.io.arrays import open_array, read_archive
 
@@ -263,6 +263,7 @@ def _stored(place: Path) -> dict[int, Path]:
 # ---- tables of events, and graphs at consecutive times
 
 
+_RELABEL = "Give nodes numbers or names: networkx.relabel_nodes(graph, {node: row, …}), the same for every graph."
 _ADDED = ("add", "added", "birth", "+", "1")
 _ACTIONS = (*_ADDED, "remove", "removed", "death", "-", "-1", "0")
 
@@ -306,12 +307,13 @@ class Ids:
         """The rows of embeddings, in the order that cycles have."""
         points = as_numeric(embeddings, "embeddings")
         require_shape(points, (None, None), "embeddings", COORDINATES)
-        if self.given is None or self.kept:
+        if self.given is None:
             return points
-        if len(points) != len(self.order):
+        # Rows that are kept may come later.
+        if len(points) > len(self.order) or (len(points) < len(self.order) and not self.kept):
             what = f"{len(points)} rows for {len(self.order)} ids"
-            raise InputError(what, where="embeddings", fix="Give each id its row.")
-        return np.asarray(points[self.order])
+            raise InputError(what, where="embeddings", fix="Give each id its row, and each row its id.")
+        return points if self.kept else np.asarray(points[self.order])
 
     def by_row(self, values: Any, name: str, nodes: Any = None) -> Any:
         """What nodes have, {row: value}: of a mapping by id, or of values in the order of `nodes` or of the ids."""
@@ -347,9 +349,11 @@ def from_events(
     cycle
         When it happens: whole numbers. Edges of the lowest are the graph before the first cycle.
     action
-        `add` or `remove` of each row; without it all are added.
+        `add` or `remove` of each row; without it all are added. Of the rows of an edge in one cycle the last counts. To
+        add an edge that stands, or to remove one that does not, changes nothing.
     embeddings
-        (N, D), the same in every cycle, or {cycle: (N, D)} after each of them.
+        (N, D), the same in every cycle, or {cycle: (N, D)} after each of them; a cycle without events may have one too.
+        Births are scored on the last ones before their cycle.
     ids
         The id of each row of the embeddings, if the ends are not rows themselves.
     directed, condition, seed
@@ -388,17 +392,22 @@ def from_events(
     if missing := [when for when in moments if when not in by_time]:
         fix = "Pass an array, a row per node, or {cycle: array} with all cycles of the events."
         raise InputError(f"has no array for cycle {missing[0]}", where="embeddings", fix=fix)
-    cycles, graph, earlier = [], np.empty(0, np.int64), None
+    rows = {when: known.points(by_time[when]) for when in np.sort(whole_numbers([*by_time], "embeddings")).tolist()}
+    earlier = dict(zip([*rows][1:], rows.values(), strict=False))
+    cycles, graph = [], np.empty(0, np.int64)
     for place, when in enumerate(moments):
-        points, now = known.points(by_time[when]), times == when
-        ends = as_edges(np.stack([first[now], second[now]], axis=1), "source and target", len(points))
-        gone, born = (set_of(ends[which[now]], directed) for which in (~added, added))
-        before, graph = graph, joined(without(graph, gone), born)
+        now = times == when
+        ends = as_edges(np.stack([first[now], second[now]], axis=1), "source and target", len(rows[when]))
+        apart = ends[:, 0] != ends[:, 1]
+        codes = codes_of(ends[apart, 0], ends[apart, 1], directed)
+        # From the last event to the first: of each edge the last one counts.
+        changed, places = np.unique(codes[::-1], return_index=True)
+        stays = added[now][apart][::-1][places]
+        before, graph = graph, joined(without(graph, changed), changed[stays])
         if place:
-            births, edges = edges_of(without(born, before)), edges_of(graph)
-            given = Cycle(points, births, edges, place - 1, earlier, previous_edges=edges_of(before))
+            births, edges = edges_of(without(graph, before)), edges_of(graph)
+            given = Cycle(rows[when], births, edges, place - 1, earlier[when], previous_edges=edges_of(before))
             cycles.append(replace(given, condition=condition, seed=seed))
-        earlier = points
     return cycles
 
 
@@ -410,7 +419,8 @@ def from_snapshots(
     Parameters
     ----------
     graphs
-        At least two; births are the edges that are in a graph and not in the one before.
+        At least two, all with direction or all without; births are the edges that are in a graph and not in the one
+        before.
     embeddings
         An array (N, D) per graph, or one for all.
     ids
@@ -435,16 +445,36 @@ def from_snapshots(
     if isinstance(embeddings, Mapping):
         fix = "Pass a row per node as np.array([*embeddings.values()]), with ids=[*embeddings]."
         raise InputError("found a mapping", where="embeddings", fix=fix)
-    rows = list(embeddings) if np.ndim(embeddings[0]) == 2 else [embeddings] * len(graphs)
-    if len(graphs) != len(rows) or len(graphs) < 2:
-        what = f"{len(graphs)} graphs and {len(rows)} embeddings"
+    if not are_graphs(graphs):
+        what = "expected a list of graphs of networkx"
+        raise InputError(what, where="graphs", fix="Pass those of other libraries as a table of events.")
+    several = not is_frame(embeddings) and len(embeddings) > 0 and np.ndim(embeddings[0]) == 2
+    given_rows = list(embeddings) if several else [embeddings] * len(graphs)
+    if len(graphs) != len(given_rows) or len(graphs) < 2:
+        what = f"{len(graphs)} graphs and {len(given_rows)} embeddings"
         raise InputError(what, where="graphs", fix="Pass two graphs or more, and an array for each.")
     known = Ids(ids, kept=True)
-    edges = [known.rows(np.array([*graph.edges()]).reshape(-1, 2), "graphs") for graph in graphs]
+    rows = [known.points(each) for each in given_rows]
+    edges = [known.rows(_ends(graph), "graphs").reshape(-1, 2) for graph in graphs]
     given = [
         Cycle(rows[t], None, edges[t], t - 1, rows[t - 1], previous_edges=edges[t - 1]) for t in range(1, len(graphs))
     ]
     return [replace(each, condition=condition, seed=seed) for each in given]
+
+
+def are_graphs(values: Any) -> bool:
+    """Whether these are graphs of networkx, which say whether they are directed."""
+    listed = isinstance(values, list | tuple) and len(values) > 0
+    return listed and all(hasattr(each, "edges") and hasattr(each, "is_directed") for each in values)
+
+
+def _ends(graph: Any) -> AnyArray:
+    """The two ends of each edge, one after the other."""
+    ends = as_array([node for edge in graph.edges() for node in edge], "graphs", ragged=_RELABEL)
+    if ends.ndim > 1:
+        what = f"the node {tuple(ends[0].tolist())} is neither a number nor a name"
+        raise InputError(what, where="graphs", fix=_RELABEL)
+    return ends
 
 
 def _names(values: Any, name: str) -> AnyArray:

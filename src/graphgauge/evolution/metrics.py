@@ -83,7 +83,7 @@ def _levels(*levels: Reference) -> Iterator[Reference]:
 
 
 def _coin(area: Area) -> Iterator[Reference]:
-    """Simple scores of the graph before, where there are any, and a constant scorer: half of the pairs are farther."""
+    """Simple scores of drawn pairs (`auc_birth`), and a constant scorer."""
     simple = (Reference(name, value, "baseline") for name, value in area.baselines.items())
     return _levels(*simple, Reference("constant scorer", 0.5))
 

@@ -305,7 +305,8 @@ class Labelled:
     def from_labels(cls, labels: Any, node_ids: Any = None) -> Labelled:
         """A mapping is looked up by node, an array is in the order of `node_ids`, which default to all nodes.
 
-        −1, None, NaN and pandas' NA mean no class. Further nodes of a mapping are nodes that are born later.
+        −1, None, NaN and pandas' NA mean no class. Further nodes of a mapping are nodes that are born later. Without
+        `node_ids` all nodes are original until `starting_with` says which are.
         """
         labels = by_node(labels)
         if isinstance(labels, Mapping):
@@ -332,6 +333,11 @@ class Labelled:
     def without_labels(cls, node_ids: Any) -> Labelled:
         nodes = np.sort(_node_ids(node_ids))
         return cls(nodes, np.full(len(nodes), -1, np.int64), np.ones(len(nodes), bool))
+
+    def starting_with(self, nodes: Ints) -> Labelled:
+        """The same classes, and these as the original nodes; those without a label have no class."""
+        every = np.union1d(self.nodes, nodes)
+        return Labelled(every, self.class_of(int(every.max(initial=-1)) + 1)[every], np.isin(every, nodes))
 
     def below(self, nodes: int) -> Labelled:
         """Those that exist if there are only so many nodes."""
