@@ -16,6 +16,8 @@ from graphgauge.forecasting.sums import Cells
 
 Levels = Iterable[Reference]
 _ZERO = "zero forecast"
+# It tells one history from another.
+ZERO_SCALED = "zero forecast over the naive error"
 _SHUFFLED = "members shuffled"
 
 
@@ -45,7 +47,7 @@ def zero_scores(score: float) -> Callable[[Any], Levels]:
 
 
 mean_of_truth = always(0.0, "mean of the truth", "the mean of the truth")
-naive = always(1.0, "naive forecast in the history", "the naive forecast in the history")
+_naive = always(1.0, "naive forecast in the history", "the naive forecast in the history")
 no_gain = always(0.0, _SHUFFLED, "members without dependence between nodes")
 
 
@@ -83,6 +85,25 @@ def zero_quantiles(cells: Cells, *, quantile: float | None = None) -> Levels:
     size, total = float(cells.total("abs_y")[0]), float(cells.total("y")[0])
     loss = share * (size + total) / 2 + (1 - share) * (size - total) / 2
     return [Reference(_ZERO, _per_cell(cells, max(loss, 0.0)))]
+
+
+def scaled(*, root: bool = False) -> Callable[[Cells], Levels]:
+    def chance(cells: Cells) -> Levels:
+        zero = _zero_scaled(cells, "zero_square" if root else "zero_abs")
+        return [*_naive(cells), Reference(ZERO_SCALED, sqrt(zero) if root else zero)]
+
+    chance.__doc__ = "The naive forecast in the history, and the forecast that is always 0."
+    return chance
+
+
+def zero_scaled_interval(cells: Cells, *, level: float) -> Levels:
+    """The interval from 0 to 0, over the naive errors of the history."""
+    return [Reference(ZERO_SCALED, 200 / (100 - level) * _zero_scaled(cells, "zero_abs"))]
+
+
+def _zero_scaled(cells: Cells, name: str) -> float:
+    count = float(cells.total("scaled_n")[0])
+    return float(cells.total(name)[0]) / count if count else float("nan")
 
 
 def shuffled(name: str) -> Callable[[Vectors], Levels]:
