@@ -111,11 +111,9 @@ def mase(y_true: Any, y_pred: Any, *, history: Any, season: int = 1, **reading: 
     >>> mase([5, 6], [7, 6], history=[1, 3, 5])
     0.5
     """
-    arrays = _without_frames({"y_true": y_true, "y_pred": y_pred, "mask": reading.pop("mask", None)})
-    truth = read(arrays["y_true"], "y_true")
-    single = len(truth.dims if truth else np.shape(arrays["y_true"])) == 1
-    axes = ("time",) if single else ("time", "node")
-    evaluation = evaluate(**arrays, history=history, season=season, axes=axes, metrics=["mase"], **reading)
+    truth = as_numeric(y_true, "y_true") if is_frame(y_true) else y_true
+    axes = ("time",) if len(getattr(truth, "dims", np.shape(truth))) == 1 else ("time", "node")
+    evaluation = evaluate(truth, y_pred, history=history, season=season, axes=axes, metrics=["mase"], **reading)
     return float(evaluation["mase"].value)
 
 
@@ -254,17 +252,12 @@ def _value(key: str, y_true: Any, y_pred: Any = None, **options: Any) -> float:
 
 
 def _plain(given: Mapping[str, Any], levels: Any = None) -> dict[str, Any]:
-    """The arrays that are given in the order of the truth's labels, without them."""
-    arrays = _without_frames(given)
+    """The arrays that are given in the order of the truth's labels, without them; of frames, the numbers."""
+    refuse_other_rows(given)
+    there = {name: value for name, value in given.items() if value is not None or name == "y_true"}
+    arrays = {name: as_numeric(value, name) if is_frame(value) else value for name, value in there.items()}
     truth = read(arrays["y_true"], "y_true")
     match = matched(
         arrays, {"node": () if truth is None else truth.dims}, [] if levels is None else np.ravel(levels).tolist()
     )
     return {name: as_numeric(value, name) for name, value in (match.arrays if match else arrays).items()}
-
-
-def _without_frames(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arrays that are given; of frames, which have the same rows and columns, the numbers."""
-    refuse_other_rows(given)
-    there = {name: value for name, value in given.items() if value is not None or name == "y_true"}
-    return {name: as_numeric(value, name) if is_frame(value) else value for name, value in there.items()}

@@ -141,8 +141,11 @@ class Matched:
     def labels(self) -> dict[str, AnyArray]:
         """The labels of each axis; of nodes that have several dimensions, those of all of them."""
         known = {role: [self.known[dim] for dim in dims if dim in self.known] for role, dims in self.roles.items()}
-        complete = {role: each for role, each in known.items() if len(each) == len(self.roles[role])}
-        return {role: each[0] if len(each) == 1 else _crossed(each) for role, each in complete.items()}
+        return {
+            role: each[0] if len(each) == 1 else _crossed(each)
+            for role, each in known.items()
+            if each and len(each) == len(self.roles[role])
+        }
 
     @property
     def places(self) -> dict[str, AnyArray]:
@@ -152,16 +155,13 @@ class Matched:
 
 def refuse_other_rows(arrays: Mapping[str, Any]) -> None:
     """Refuse series and frames of pandas whose indices or columns differ: their numbers are matched by position."""
-    first: tuple[str, Any, list[Any]] | None = None
-    for name, value in arrays.items():
-        index, columns = getattr(value, "index", None), list(getattr(value, "columns", ()))
-        if not hasattr(index, "equals"):
-            continue
-        first = first or (name, index, columns)
-        same_rows, several = first[1].equals(index), bool(first[2] and columns)
-        if not same_rows or (several and first[2] != columns):
-            what = f"has {'other columns' if same_rows else 'another index'} than {first[0]}"
-            raise InputError(what, where=name, fix="Give both the same labels in one order, or pass to_numpy().")
+    indexed = {name: value for name, value in arrays.items() if hasattr(getattr(value, "index", None), "equals")}
+    for name, value in indexed.items():
+        first, one = next(iter(indexed.items()))
+        columns, others = list(getattr(value, "columns", ())), list(getattr(one, "columns", ()))
+        if not one.index.equals(value.index) or (columns and others and columns != others):
+            fix = "Give both the same labels in one order, or pass to_numpy()."
+            raise InputError(f"has another index, or other columns, than {first}", where=name, fix=fix)
 
 
 def matched(arrays: Mapping[str, Any], axes: Any, levels: Sequence[float] = ()) -> Matched | None:
@@ -221,25 +221,20 @@ def matched(arrays: Mapping[str, Any], axes: Any, levels: Sequence[float] = ()) 
 def _in_the_order_of(leader: Labelled, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Labelled]:
     """The arrays without labels, with the dimensions and labels of one with labels, from which no other may differ."""
     dims = tuple(dim for dim in leader.dims if dim in sizes)
-    shape = tuple(sizes[dim] for dim in dims)
     labels = {dim: leader.labels[dim] for dim in dims if dim in leader.labels}
-    plain = {
-        name: as_numeric(value, name)
-        for name, value in arrays.items()
-        if value is not None and not isinstance(value, Labelled)
-    }
-    found = {}
-    for name, values in plain.items():
-        if values.shape[: len(shape)] != shape or values.ndim != len(shape) + (name in WIDER):
-            more = " and one more axis" if name in WIDER else ""
-            what = f"has shape {values.shape}, not {shape}{more}"
-            raise InputError(what, where=name, fix=f"Give it the dimensions {', '.join(dims)}, as y_true has them.")
-        found[name] = Labelled(values, (*dims, "") if name in WIDER else dims, labels)
+    plain = {name: each for name, each in arrays.items() if each is not None and not isinstance(each, Labelled)}
     for name, array in arrays.items():
-        for dim in labels if found and isinstance(array, Labelled) else ():
-            if dim in array.labels and not np.array_equal(array.labels[dim], labels[dim]):
+        for dim, known in labels.items() if plain and isinstance(array, Labelled) else ():
+            if not np.array_equal(array.labels.get(dim, known), known):
                 what = f"has no labels, and the labels of {name} along {dim} have another order"
-                raise InputError(what, where=next(iter(found)), fix="Sort all arrays alike, or label all of them.")
+                raise InputError(what, where=next(iter(plain)), fix="Sort all arrays alike, or label all of them.")
+    found = {}
+    for name, each in plain.items():
+        values, all_dims = as_numeric(each, name), (*dims, "") if name in WIDER else dims
+        wanted = (*[sizes[dim] for dim in dims], *values.shape[len(dims) :][: len(all_dims) - len(dims)])
+        if values.shape != wanted:
+            raise InputError(f"has shape {values.shape}, not {wanted}", where=name, fix="Nothing is broadcast.")
+        found[name] = Labelled(values, all_dims, labels)
     return found
 
 

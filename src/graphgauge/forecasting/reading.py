@@ -448,13 +448,13 @@ def steps_since(origins: AnyArray, times: AnyArray, series: Ints) -> Ints | None
     weekday = (dates.astype(np.int64) + 3) % 7
     seen = np.zeros((int(series.max()) + 1, 7), np.bool_)
     seen[np.tile(series, 2), weekday.ravel()] = True
-    some = np.asarray(~seen[series, 5:].any(axis=1), np.bool_)
-    if not some.any():
+    some = np.flatnonzero(~seen[series, 5:].any(axis=1))
+    if not len(some):
         return found
     working = _whole_steps(np.busday_count(dates.min(), dates[:, some]), series[some])
     if working is None or (found is not None and (working == found[some]).all()):
         return found
-    return working if some.all() and seen.any(axis=0)[:5].all() else None
+    return working if len(some) == len(series) and seen.any(axis=0)[:5].all() else None
 
 
 def _whole_steps(both: AnyArray, series: Ints) -> Ints | None:

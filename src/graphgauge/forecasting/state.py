@@ -24,8 +24,6 @@ from graphgauge.forecasting.totals import Totals
 from graphgauge.protocols import protocol as protocol_of
 
 Start = int | Literal["next"] | None
-# The arguments by which the fields of `Extras` are given.
-_GIVEN = {"weights": "weights=", "naive": "history= or season=", "edges": "graph="}
 
 
 class ForecastState:
@@ -163,10 +161,10 @@ class ForecastState:
             return self
         _refuse_different(self._asked.design, other._asked.design)
         _refuse_other_labels(self._totals.labels, other._totals.labels)
-        for name, known in vars(self._extras).items():
-            if known is not None and not np.array_equal(known, getattr(other._extras, name)):
-                what = f"{_GIVEN[name]} differs from that of the other state"
-                raise InputError(what, where="batch", fix="All parts of an evaluation are alike.")
+        others = vars(other._extras)
+        if not all(np.array_equal(known, others[name]) for name, known in vars(self._extras).items()):
+            what = "weights, history, season or graph are not those of the other state"
+            raise InputError(what, where="batch", fix="All parts of an evaluation are alike.")
         self._refuse_again(other._seen)
         self._totals = self._totals.merged(other._totals)
         self._seen = _joined(self._seen, other._seen)

@@ -20,8 +20,9 @@ from graphgauge.forecasting.sample import Rows, Sample, loss_of
 from graphgauge.protocols import under_protocols
 
 _BOUND = re.compile(r"-(lo|hi)-(\d+(?:\.\d+)?)")
-# Minutes: of seconds, minutes, hours, days with a change of clocks, and weeks.
-_USUAL = (1 / 60, 1, 5, 10, 15, 30, 60, 23 * 60, 24 * 60, 25 * 60, 7 * 24 * 60)
+# Days: of seconds, minutes, hours, days with a change of clocks, weeks, months, quarters and years.
+_MINUTES = (1 / 60, 1, 5, 10, 15, 30, 60, 23 * 60, 24 * 60, 25 * 60)
+_USUAL = (*(minutes / 1440 for minutes in _MINUTES), 7, 28, 29, 30, 31, 89, 90, 91, 92, 365, 366)
 _QUANTILE = re.compile(r"(?:-q-|_q|-ql|_ql)(0?\.\d+)")
 
 
@@ -209,32 +210,28 @@ def _refuse_unordered(times: AnyArray, where: str) -> None:
 
 def _steps_ahead(node: Ints, times: AnyArray, issued: AnyArray) -> Ints:
     """How many steps of its series each time is after its issue time."""
+    ahead = None
     if times.dtype.kind == issued.dtype.kind and times.dtype.kind in "iufM":
         if not (times > issued).all():
             row = int(np.argmin(times > issued))
             raise InputError(f"time {shown(times[row])} is not after its cutoff {shown(issued[row])}", where="table")
         ahead = reading.steps_since(issued, times, node)
-        if ahead is not None and ((ahead > 1).any() or _is_usual_step(times, issued)):
+        if ahead is not None and ((ahead > 1).any() or _is_usual_step((times - issued).min())):
             return ahead
-        if ahead is not None:
-            what = f"one horizon, {shown((times - issued).min())} after each cutoff: its number cannot be counted"
-            raise InputError(what, where="table", fix='Add a column of horizons and pass horizon="…".')
     raise InputError(
-        "times are not whole steps after their cutoffs, of one length in all series: horizons cannot be counted",
+        "times are not whole steps after their cutoffs, of one length in all series: horizons cannot be counted"
+        if ahead is None
+        else f"one horizon, {shown((times - issued).min())} after each cutoff: its number cannot be counted",
         where="table",
         fix='Write times as dates or whole numbers, or add a column of horizons and pass horizon="…".',
     )
 
 
-def _is_usual_step(times: AnyArray, issued: AnyArray) -> bool:
-    """Whether the least distance is 1, or usual between dates: of some horizons of a table, it may be several steps."""
-    ahead = (times - issued).min()
-    if times.dtype.kind != "M":
+def _is_usual_step(ahead: Any) -> bool:
+    """Whether a least distance is 1, or usual between dates: of some horizons of a table, it may be several steps."""
+    if not isinstance(ahead, np.timedelta64):
         return bool(ahead == 1)
-    minutes, months = ahead / np.timedelta64(1, "m"), np.unique(times.astype("M8[M]") - issued.astype("M8[M]"))
-    if minutes >= 28 * 24 * 60:
-        return len(months) == 1 and int(months[0].astype(np.int64)) in (1, 3, 12)
-    return any(np.isclose(minutes, usual) for usual in _USUAL)
+    return bool(np.isclose(ahead / np.timedelta64(1, "D"), _USUAL, rtol=1e-9).any())
 
 
 def _refuse_twice(given: Mapping[str, AnyArray | None], where: str) -> None:
