@@ -257,7 +257,6 @@ def _plain(given: Mapping[str, Any], levels: Any = None) -> dict[str, Any]:
     there = {name: value for name, value in given.items() if value is not None or name == "y_true"}
     arrays = {name: as_numeric(value, name) if is_frame(value) else value for name, value in there.items()}
     truth = read(arrays["y_true"], "y_true")
-    match = matched(
-        arrays, {"node": () if truth is None else truth.dims}, [] if levels is None else np.ravel(levels).tolist()
-    )
+    axes = {"node": () if truth is None else truth.dims}
+    match = matched(arrays, axes, [] if levels is None else np.ravel(levels).tolist(), named=False)
     return {name: as_numeric(value, name) for name, value in (match.arrays if match else arrays).items()}

@@ -25,6 +25,7 @@ CHANNEL = "channel"
 ORDER = ("time", "horizon", CHANNEL, "node")
 # Arrays with one more axis than the truth: quantiles have levels, samples have members.
 WIDER = ("quantiles", "samples")
+_ONE_SIDED = "Label this dimension in all arrays, or in none."
 
 
 @dataclass(frozen=True)
@@ -125,32 +126,12 @@ Roles = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Matched:
-    """Plain arrays by name, the dimensions of each axis of the truth, and the labels along these dimensions."""
+    """Plain arrays by name, the axes of the truth in order, labels by axis, and those of the dimensions of nodes."""
 
     arrays: Mapping[str, Any]
-    roles: Roles
-    sizes: Mapping[str, int]
-    known: Mapping[str, AnyArray]
-
-    @property
-    def axes(self) -> tuple[str, ...]:
-        """In their order."""
-        return tuple(role for role in ORDER if role in self.roles)
-
-    @property
-    def labels(self) -> dict[str, AnyArray]:
-        """The labels of each axis; of nodes that have several dimensions, those of all of them."""
-        known = {role: [self.known[dim] for dim in dims if dim in self.known] for role, dims in self.roles.items()}
-        return {
-            role: each[0] if len(each) == 1 else _crossed(each)
-            for role, each in known.items()
-            if each and len(each) == len(self.roles[role])
-        }
-
-    @property
-    def places(self) -> dict[str, AnyArray]:
-        """The labels of each dimension of nodes, positions without any."""
-        return {dim: self.known.get(dim, np.arange(self.sizes[dim])) for dim in self.roles.get("node", ())}
+    axes: tuple[str, ...]
+    labels: Mapping[str, AnyArray]
+    places: Mapping[str, AnyArray]
 
 
 def refuse_other_rows(arrays: Mapping[str, Any]) -> None:
@@ -164,10 +145,13 @@ def refuse_other_rows(arrays: Mapping[str, Any]) -> None:
             raise InputError(f"has another index, or other columns, than {first}", where=name, fix=fix)
 
 
-def matched(arrays: Mapping[str, Any], axes: Any, levels: Sequence[float] = ()) -> Matched | None:
+def matched(
+    arrays: Mapping[str, Any], axes: Any, levels: Sequence[float] = (), *, named: bool = True
+) -> Matched | None:
     """Arrays in the order and with the labels of the truth, whose dimensions `axes` names; None without any labels.
 
-    A coordinate of the quantiles' last dimension is matched with the `levels`.
+    A coordinate of the quantiles' last dimension is matched with the `levels`. Nodes of several dimensions have no
+    names unless they are to be `named`.
     """
     refuse_other_rows({name: value for name, value in arrays.items() if not is_frame(value)})
     known = {name: each for name, value in arrays.items() if (each := read(value, name)) is not None}
@@ -201,7 +185,7 @@ def matched(arrays: Mapping[str, Any], axes: Any, levels: Sequence[float] = ()) 
         if one is not None:
             has, other = ("no labels", "them") if one in labels else ("labels", "none")
             what = f"has {has} along {one}, y_true has {other}"
-            raise InputError(what, where=name, fix="Label this dimension in all arrays, or in none.")
+            raise InputError(what, where=name, fix=_ONE_SIDED)
         last = [dim for dim in array.dims if dim in array.labels and dim not in order]
         if name == "quantiles" and last and levels:
             labels |= {dim: np.array(levels) for dim in last}
@@ -215,7 +199,11 @@ def matched(arrays: Mapping[str, Any], axes: Any, levels: Sequence[float] = ()) 
         found = {
             name: array.reshape(*array.shape[:outer], -1, *array.shape[len(order) :]) for name, array in found.items()
         }
-    return Matched({**arrays, **found}, roles, sizes, {dim: each for dim, each in labels.items() if dim in sizes})
+    names = {role: labels[dims[0]] for role, dims in roles.items() if len(dims) == 1 and dims[0] in labels}
+    if named and len(nodes) > 1 and all(dim in labels for dim in nodes):
+        names["node"] = _crossed([labels[dim] for dim in nodes])
+    places = {dim: labels.get(dim, np.arange(sizes[dim])) for dim in nodes}
+    return Matched({**arrays, **found}, tuple(role for role in ORDER if role in roles), names, places)
 
 
 def _in_the_order_of(leader: Labelled, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Labelled]:
@@ -290,10 +278,9 @@ def _at_valid_times(
     turned = {**known, "y_true": looked_up(truth)}
     mask = known.get("mask")
     if mask is not None and valid in mask.dims and lead not in mask.dims:
-        if valid in mask.labels:
-            own = _places(mask.labels[valid], truth.labels[valid], f"mask, {valid}")
-            along = mask.dims.index(valid)
-            mask = mask if own is None else replace(mask, values=np.take(mask.values, own, axis=along))
+        own = _places(mask.labels.get(valid, truth.labels[valid]), truth.labels[valid], f"mask, {valid}")
+        if own is not None:
+            mask = replace(mask, values=np.take(mask.values, own, axis=mask.dims.index(valid)))
         turned["mask"] = looked_up(mask)
     return turned, None if (index >= 0).all() else Labelled(index >= 0, (issue, lead), times)
 
@@ -354,11 +341,10 @@ def _places(own: AnyArray, wanted: AnyArray, where: str, *, more: bool = False) 
     order = np.argsort(own, kind="stable")
     place = order[np.minimum(np.searchsorted(own[order], wanted), max(len(own) - 1, 0))] if len(own) else wanted[:0]
     lacking = np.flatnonzero(own[place] != wanted) if len(own) else np.arange(len(wanted))
-    if len(lacking) or len(np.unique(own)) < len(own):
-        what = f"does not have the label {wanted[lacking[0]]}" if len(lacking) else "has a label twice"
-        raise InputError(what, where=where, fix="Select the same labels in all arrays.")
-    if len(own) > len(wanted) and not more:
-        what = f"has the label {own[np.isin(np.arange(len(own)), place, invert=True)][0]}, which y_true lacks"
+    extra = own[:0] if more or len(np.unique(own)) < len(own) else np.delete(own, place)
+    if len(lacking) or len(np.unique(own)) < len(own) or len(extra):
+        what = f"has the label {extra[0]}, which y_true lacks" if len(extra) else "has a label twice"
+        what = f"does not have the label {wanted[lacking[0]]}" if len(lacking) else what
         raise InputError(what, where=where, fix="Select the same labels in all arrays.")
     return np.asarray(place, np.int64)
 
@@ -375,8 +361,7 @@ def over_nodes(value: Any, places: Mapping[str, AnyArray], name: str) -> Any:
         places = {own.dims[-1]: next(iter(places.values()))}  # their only dimension, under another name
     for dim, labels in places.items():
         if dim in own.dims and dim not in own.labels and not np.array_equal(labels, np.arange(len(labels))):
-            fix = "Label this dimension in all arrays, or in none."
-            raise InputError(f"has no labels along {dim}, y_true has them", where=name, fix=fix)
+            raise InputError(f"has no labels along {dim}, y_true has them", where=name, fix=_ONE_SIDED)
     others = {dim: size for dim, size in zip(own.dims, own.values.shape, strict=True) if dim not in places}
     sizes = (others if len(others) == 1 else {}) | {dim: len(labels) for dim, labels in places.items()}
     values = _placed(name, own, sizes, places, partial=True)

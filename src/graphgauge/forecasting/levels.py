@@ -17,7 +17,7 @@ from graphgauge.forecasting.sums import Cells
 Levels = Iterable[Reference]
 _ZERO = "zero forecast"
 # It tells one history from another.
-ZERO_SCALED = "zero forecast over the naive error"
+_ZERO_SCALED = "zero forecast over the naive error"
 _SHUFFLED = "members shuffled"
 
 
@@ -87,10 +87,10 @@ def zero_quantiles(cells: Cells, *, quantile: float | None = None) -> Levels:
     return [Reference(_ZERO, _per_cell(cells, max(loss, 0.0)))]
 
 
-def scaled(*, root: bool = False) -> Callable[[Cells], Levels]:
+def scaled(power: float = 1.0) -> Callable[[Cells], Levels]:
     def chance(cells: Cells) -> Levels:
-        zero = _zero_scaled(cells, "zero_square" if root else "zero_abs")
-        return [*_naive(cells), Reference(ZERO_SCALED, sqrt(zero) if root else zero)]
+        zero = _per_scaled(cells, "zero_abs" if power == 1 else "zero_square")
+        return [*_naive(cells), Reference(_ZERO_SCALED, zero ** (1 / power))]
 
     chance.__doc__ = "The naive forecast in the history, and the forecast that is always 0."
     return chance
@@ -98,12 +98,11 @@ def scaled(*, root: bool = False) -> Callable[[Cells], Levels]:
 
 def zero_scaled_interval(cells: Cells, *, level: float) -> Levels:
     """The interval from 0 to 0, over the naive errors of the history."""
-    return [Reference(ZERO_SCALED, 200 / (100 - level) * _zero_scaled(cells, "zero_abs"))]
+    return [Reference(_ZERO_SCALED, 200 / (100 - level) * _per_scaled(cells, "zero_abs"))]
 
 
-def _zero_scaled(cells: Cells, name: str) -> float:
-    count = float(cells.total("scaled_n")[0])
-    return float(cells.total(name)[0]) / count if count else float("nan")
+def _per_scaled(cells: Cells, name: str) -> float:
+    return float(cells.mean(name, "scaled_n").value[0])
 
 
 def shuffled(name: str) -> Callable[[Vectors], Levels]:

@@ -116,7 +116,7 @@ def mase(cells: Cells) -> Estimate:
     return without(cells, found, "cells of nodes whose history is constant are left out of mase")
 
 
-@_scaled("rmsse", interval=serial_root, chance=_levels.scaled(root=True))
+@_scaled("rmsse", interval=serial_root, chance=_levels.scaled(2.0))
 def rmsse(cells: Cells) -> Estimate:
     """Root of the mean squared error, each node's divided by its mean squared (seasonal) naive error in the history."""
     found = cells.mean("scaled_square", "scaled_n", reason="the history is constant: its naive forecast has no error")

@@ -14,17 +14,8 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import nan_policy, number, whole_number
 from graphgauge.core.threads import in_threads, threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints
-from graphgauge.forecasting.labelled import (
-    AXES,
-    CHANNEL,
-    WIDER,
-    labels_of,
-    matched,
-    names_of,
-    over_nodes,
-    shown,
-    times_of,
-)
+from graphgauge.forecasting import labelled
+from graphgauge.forecasting.labelled import AXES, CHANNEL, WIDER
 from graphgauge.forecasting.sample import Rows, Sample, loss_of
 
 _DAY = np.timedelta64(1, "D")
@@ -49,7 +40,7 @@ def read_arrays(given: Mapping[str, Any], scores: Mapping[str, Any] | None, leve
     arrays = {**given, **{loss_of(name): values for name, values in losses.items()}}
     arrays = {name: value for name, value in arrays.items() if value is not None or name == "y_true"}
     axes, own, places = read.axes, {}, None
-    match = matched(arrays, axes, _levels_of(levels))
+    match = labelled.matched(arrays, axes, _levels_of(levels))
     if match is not None:
         arrays, axes, own, places = dict(match.arrays), match.axes, dict(match.labels), match.places
     if not is_cuda(arrays["y_true"]) or not set(arrays) <= {"y_true", "y_pred", "std", "mask"}:
@@ -172,16 +163,14 @@ def _levels_of(levels: Any) -> tuple[float, ...]:
     return found
 
 
-def _labels_given(
-    labels: Mapping[str, Any], size: Mapping[str, int], own: Mapping[str, AnyArray]
-) -> dict[str, AnyArray]:
+def _labels_given(labels: Mapping[str, Any], size: Mapping[str, int], own: Mapping[str, Any]) -> dict[str, AnyArray]:
     """Labels by axis; those that arrays have of their own are the same, and times are in order."""
     found = {}
     for axis, names in labels.items():
         where = f"labels[{axis!r}]"
         if axis not in size:
             raise OptionError(f"labels has {axis!r:.40}, which is no axis", fix=f"Axes are {', '.join(size)}.")
-        found[axis] = known = labels_of(list(names), where)
+        found[axis] = known = labelled.labels_of(list(names), where)
         if known.shape != (size[axis],):
             raise InputError(f"{len(known)} labels for {size[axis]}", where=where)
         if len(np.unique(known)) < len(known):
@@ -317,8 +306,8 @@ def _weights(weights: Any, sample: Sample) -> Floats:
             "weights are one number per node, not a text", fix="Such as weights=np.cos(np.deg2rad(latitude))."
         )
     if isinstance(weights, Mapping) or hasattr(getattr(weights, "index", None), "equals"):
-        return weights_by_name(weights, names_of(sample.labels.get("node"), "node", sample.shape[2]))
-    values = as_numeric(over_nodes(weights, sample.places, "weights"), "weights").astype(np.float64)
+        return weights_by_name(weights, labelled.names_of(sample.labels.get("node"), "node", sample.shape[2]))
+    values = as_numeric(labelled.over_nodes(weights, sample.places, "weights"), "weights").astype(np.float64)
     if values.shape != (sample.shape[2],):
         raise InputError(f"have shape {values.shape}, for {sample.shape[2]} nodes", where="weights")
     return of_mean_one(values)
@@ -343,14 +332,14 @@ def of_mean_one(weights: Floats) -> Floats:
 
 
 def _naive_errors(history: Any, season: int, sample: Sample) -> Floats:
-    values = as_numeric(over_nodes(history, sample.places, "history"), "history")
+    values = as_numeric(labelled.over_nodes(history, sample.places, "history"), "history")
     nodes = sample.shape[2]
     values = values[:, np.newaxis] if values.ndim == 1 and nodes == 1 else values
     if values.ndim != 2 or values.shape[1] != nodes:
         raise InputError(f"has shape {values.shape}, for {nodes} nodes", where="history", fix="Pass (time, node).")
     if len(values) <= season:
         raise InputError(f"has {len(values)} steps, for a season of {season}", where="history")
-    times, one = times_of(history, sample.places, len(values)), np.zeros(len(values), np.int64)
+    times, one = labelled.times_of(history, sample.places, len(values)), np.zeros(len(values), np.int64)
     issued = sample.labels.get("time", times[:0])
     if times.dtype.kind == issued.dtype.kind == "M" and len(issued) and len(times):
         refuse_late(times.max(), issued.min(), issued="horizon" in sample.axes)
@@ -365,8 +354,8 @@ def refuse_late(last: Any, first: Any, *, issued: bool, of: str = "") -> None:
     """Refuse a history after the first issue time, or with the first time that is forecast."""
     if last > first or (last == first and not issued):
         when = "after its first cutoff" if issued else "not before the first time that is forecast"
-        what = f"has {shown(last)}{of}, which is {when}"
-        raise InputError(what, where="history", fix="Pass the rows up to the first cutoff of each series.")
+        fix = "Pass the rows up to the first cutoff of each series."
+        raise InputError(f"has {labelled.shown(last)}{of}, which is {when}", where="history", fix=fix)
 
 
 def naive_errors(
@@ -452,9 +441,9 @@ def steps_since(origins: AnyArray, times: AnyArray, series: Ints) -> Ints | None
     if not len(some):
         return found
     working = _whole_steps(np.busday_count(dates.min(), dates[:, some]), series[some])
-    if working is None or (found is not None and (working == found[some]).all()):
+    if working is None or np.array_equal(working, [] if found is None else found[some]):
         return found
-    return working if len(some) == len(series) and seen.any(axis=0)[:5].all() else None
+    return working if len(some) == len(series) and seen[:, :5].any(axis=0).all() else None
 
 
 def _whole_steps(both: AnyArray, series: Ints) -> Ints | None:

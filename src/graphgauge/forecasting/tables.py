@@ -147,10 +147,8 @@ def evaluate_table(
     axes = ("time", "horizon", "node") if cutoff in columns or horizon else ("time", "node")
     sample = replace(sample, axes=axes, labels={"time": known, "horizon": ahead, "node": ids})
     season = reading.season_of(season, history)
-    naive = None
-    if history is not None:
-        names = {"id": id, "time": time, "y": y}
-        naive = _naive_errors(columns_of(history), sample, season, issued=issued is not None, **names)
+    past = None if history is None else columns_of(history)
+    naive = None if past is None else _naive_errors(past, sample, season, id, time, y, issued=issued is not None)
     if weights is not None and not hasattr(weights, "items"):
         raise OptionError("weights of a table are by series", fix="Pass weights={id: weight, …}.")
     extras = reading.Extras(None if weights is None else reading.weights_by_name(weights, ids), naive)
@@ -216,7 +214,7 @@ def _steps_ahead(node: Ints, times: AnyArray, issued: AnyArray) -> Ints:
             row = int(np.argmin(times > issued))
             raise InputError(f"time {shown(times[row])} is not after its cutoff {shown(issued[row])}", where="table")
         ahead = reading.steps_since(issued, times, node)
-        if ahead is not None and ((ahead > 1).any() or _is_usual_step((times - issued).min())):
+        if ahead is not None and ((ahead > 1).any() or _is_usual((times - issued).min())):
             return ahead
     raise InputError(
         "times are not whole steps after their cutoffs, of one length in all series: horizons cannot be counted"
@@ -227,11 +225,10 @@ def _steps_ahead(node: Ints, times: AnyArray, issued: AnyArray) -> Ints:
     )
 
 
-def _is_usual_step(ahead: Any) -> bool:
-    """Whether a least distance is 1, or usual between dates: of some horizons of a table, it may be several steps."""
-    if not isinstance(ahead, np.timedelta64):
-        return bool(ahead == 1)
-    return bool(np.isclose(ahead / np.timedelta64(1, "D"), _USUAL, rtol=1e-9).any())
+def _is_usual(step: Any) -> bool:
+    """Whether a step is 1, or usual between dates; of a table with one horizon, another may be several steps."""
+    days = isinstance(step, np.timedelta64)
+    return bool(np.isclose(step / np.timedelta64(1, "D"), _USUAL, rtol=1e-9).any() if days else step == 1)
 
 
 def _refuse_twice(given: Mapping[str, AnyArray | None], where: str) -> None:
@@ -247,7 +244,7 @@ def _refuse_twice(given: Mapping[str, AnyArray | None], where: str) -> None:
 
 
 def _naive_errors(
-    columns: Mapping[str, AnyArray], sample: Sample, season: int, *, issued: bool, id: str, time: str, y: str
+    columns: Mapping[str, AnyArray], sample: Sample, season: int, id: str, time: str, y: str, *, issued: bool
 ) -> Floats:
     """The naive errors of each series in its training rows (2, series), none of which may be after its first cutoff.
 
