@@ -377,7 +377,7 @@ def test_states_with_other_weights_or_histories_do_not_merge(other: dict[str, An
     if own == other:
         assert one.merge(two).evaluate()["mae"].value == pytest.approx(1)
     else:
-        with pytest.raises(InputError, match="not those of the other state"):
+        with pytest.raises(InputError, match=r"^batch: (weights|history and season) is"):
             one.merge(two)
 
 
@@ -491,3 +491,13 @@ def test_times_beside_arrays_are_dates_or_numbers_in_order() -> None:
     with pytest.raises(InputError, match=r"labels\['time'\]: are not in order"):
         forecasting.evaluate(y, y, labels={"time": RNG.permutation(50)})
     assert forecasting.evaluate(y, y + 1, labels={"time": DAYS})["mae"].value == pytest.approx(1)
+
+
+def test_a_state_whose_null_value_is_nan_takes_several_batches() -> None:
+    y = np.ones((10, 1, 2))
+    y[0, 0] = np.nan
+    state = forecasting.ForecastState(null_value=np.nan)
+    for start in (0, 10):
+        state.update(y, y + 1, start=start)
+    assert state.evaluate()["mae"].value == 1
+    assert state.evaluate()["mae"].n == 36

@@ -156,6 +156,6 @@ def perfect_spread(which: int) -> Callable[[Spread], Levels]:
 
     chance.__doc__ = (
         "Perfect Gaussian forecasters with the same standard deviations, whose errors depend on each other as the "
-        "observed ones do: the mean of 2,000, and the band that contains 95 % of them."
+        "observed ones do: mean and 95 % band of 2,000."
     )
     return chance

@@ -447,9 +447,9 @@ _bins = partial(
 
 @_bins("ece", chance=_levels.perfect_spread(0), default=True)
 def ece(spread: Spread) -> Estimate:
-    """Expected calibration error: root mean square error against root mean predicted variance, in bins of the latter.
+    """Expected calibration error, in the unit of the truth: root mean square error against root mean predicted variance.
 
-    It has the unit of the truth. Bins are weighted by their number of cells.
+    It is the mean distance over bins of the latter, weighted by their cells.
     """
     return spread.estimate(0)
 
