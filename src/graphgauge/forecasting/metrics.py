@@ -447,9 +447,9 @@ _bins = partial(
 
 @_bins("ece", chance=_levels.perfect_spread(0), default=True)
 def ece(spread: Spread) -> Estimate:
-    """Expected calibration error, in the unit of the truth: root mean square error against root mean predicted variance.
+    """Expected calibration error: root mean square error against root mean predicted variance, in bins of the latter.
 
-    It is the mean distance over bins of the latter, weighted by their cells.
+    In the unit of the truth; bins weigh by cells.
     """
     return spread.estimate(0)
 
