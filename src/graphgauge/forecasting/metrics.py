@@ -447,10 +447,7 @@ _bins = partial(
 
 @_bins("ece", chance=_levels.perfect_spread(0), default=True)
 def ece(spread: Spread) -> Estimate:
-    """Expected calibration error: root mean square error against root mean predicted variance, in bins of the latter.
-
-    In the unit of the truth; bins weigh by cells.
-    """
+    """Expected calibration error: root mean square error against predicted spread, in bins that weigh by cells."""
     return spread.estimate(0)
 
 
