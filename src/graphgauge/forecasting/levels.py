@@ -155,7 +155,7 @@ def perfect_spread(which: int) -> Callable[[Spread], Levels]:
         return [perfect(spread.drawn[which], independent=spread.together is None)]
 
     chance.__doc__ = (
-        "Perfect Gaussian forecasters with the same standard deviations, whose errors depend on each other as the "
-        "observed ones do: mean and 95 % band of 2,000."
+        "Perfect Gaussian forecasters of this spread, whose errors depend on each other alike: mean and 95 % band of "
+        "2,000."
     )
     return chance

@@ -447,7 +447,10 @@ _bins = partial(
 
 @_bins("ece", chance=_levels.perfect_spread(0), default=True)
 def ece(spread: Spread) -> Estimate:
-    """Expected calibration error: root mean square error against predicted spread, in bins that weigh by cells."""
+    """Expected calibration error: root mean square error against predicted spread, in bins that weigh by cells.
+
+    It has the unit of the truth.
+    """
     return spread.estimate(0)
 
 
