@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphgauge import forecasting
+from graphgauge import forecasting, stats
 from graphgauge.core.errors import InputError
+from graphgauge.forecasting.labelled import Labelled
 from graphgauge.io.tables import read_table
 
 RNG = np.random.default_rng(0)
@@ -102,7 +104,7 @@ def test_f36_any_distribution_by_its_samples_and_losses() -> None:
 
 def test_f37_training_tables_are_histories() -> None:
     frame = long_table()
-    past = frame.assign(y=frame.y * 2)
+    past = frame.assign(y=frame.y * 2, ds=frame.ds - pd.Timedelta(days=90))
     assert forecasting.evaluate_table(frame, model="A", history=past, metrics=["mase"])["mase"].defined
     with pytest.raises(InputError, match="history: has no rows of 'b', which the table has"):
         forecasting.evaluate_table(frame, model="A", history=past[past.unique_id == "a"], metrics=["mase"])
@@ -291,3 +293,211 @@ def test_perfect_forecasters_score_what_simulated_ones_do(memory: float, scale: 
         levels.append([each.chance.value for each in ours.values()])
         scores.append([each.value for each in perfect.values()])
     np.testing.assert_allclose(np.mean(levels, axis=0), np.mean(scores, axis=0), rtol=0.12)
+
+
+# ---- labels, histories and horizons that were silently misread
+
+
+def labelled(values: np.ndarray, **labels: Any) -> Any:
+    return Labelled(values, tuple(labels), {name: each for name, each in labels.items() if each is not None})
+
+
+DAYS = pd.date_range("2024-01-01", periods=50).to_numpy()
+
+
+def test_plain_arrays_keep_the_order_of_a_truth_that_is_newest_first() -> None:
+    walk = RNG.normal(size=(50, 2)).cumsum(axis=0)
+    truth, mask = labelled(walk, time=DAYS[::-1], node=np.arange(2)), np.arange(50)[:, None] < [[30, 40]]
+    error = np.where(mask, np.abs(walk) + 0.1, 9e3)
+    found = forecasting.evaluate(truth, walk + error, mask=mask, scores={"own": error})
+    assert found["mae"].value == pytest.approx(error[mask].mean())
+    assert found["own"].value == pytest.approx(error[mask].mean())
+    expected = forecasting.evaluate(walk[::-1], walk[::-1] + error[::-1], mask=mask[::-1], axes=("time", "node"))
+    assert tuple(found["mae"].interval) == pytest.approx(tuple(expected["mae"].interval))
+    frame = pd.DataFrame({"day": DAYS[::-1], "a": walk[:, 0], "b": walk[:, 1]})
+    assert forecasting.evaluate(forecasting.from_wide(frame, time="day"), walk + 1)["mae"].value == pytest.approx(1)
+    with pytest.raises(InputError, match="std: has no labels, and the labels of y_pred along time have another order"):
+        forecasting.evaluate(truth, labelled(walk, time=DAYS, node=np.arange(2)), std=np.ones(walk.shape))
+    turned = labelled(walk.T, node=np.arange(2), time=DAYS)
+    assert forecasting.evaluate(turned, walk.T + 1)["mae"].value == pytest.approx(1)
+
+
+def test_plain_functions_match_labels() -> None:
+    values = np.array([1.0, 2.0, 4.0])
+    one, other = (
+        labelled(values, city=np.array(["a", "b", "c"])),
+        labelled(values[::-1], city=np.array(["c", "b", "a"])),
+    )
+    spread = np.ones(3)
+    for function in (forecasting.mae, forecasting.rmse):
+        assert function(one, other) == 0
+        assert function(one, values) == 0
+    assert forecasting.crps(one, other, labelled(spread, city=one.labels["city"])) == pytest.approx(
+        forecasting.crps(values, values, spread)
+    )
+    assert forecasting.coverage(one, other, other, level=0.9)["coverage"] == 1
+    series = pd.Series(values)
+    frame = pd.DataFrame({"a": values, "b": values + 1})
+    for function in (forecasting.mae, forecasting.evaluate):
+        with pytest.raises(InputError, match="y_pred: has another index"):
+            function(series, series[::-1])
+    with pytest.raises(InputError, match="other columns"):
+        forecasting.mae(frame, frame[["b", "a"]])
+    assert forecasting.mae(frame, frame + 1) == 1
+    assert forecasting.mae(series, values + 1) == 1
+
+
+def test_weights_are_matched_by_name() -> None:
+    y = np.zeros((40, 2))
+    truth = labelled(y, time=None, node=np.array(["a", "b"]))
+    error = y + np.array([1.0, 0.0])
+    for weights in (pd.Series({"b": 1.0, "a": 3.0}), {"b": 1.0, "a": 3.0}):
+        assert forecasting.evaluate(truth, error, weights=weights)["mae"].value == pytest.approx(0.75)
+    with pytest.raises(InputError, match="has no weight of 'b'"):
+        forecasting.evaluate(truth, error, weights=pd.Series({"a": 3.0}))
+    with pytest.raises(InputError, match="weights: has no labels along node"):
+        forecasting.evaluate(truth, error, weights=labelled(np.ones(2), node=None))
+
+
+def test_labels_of_a_state_hold_for_all_batches() -> None:
+    state = forecasting.ForecastState(axes=("time", "node"), labels={"node": ["a", "b"]})
+    batch = labelled(np.zeros((5, 2)), time=DAYS[:5], node=np.array(["b", "a"]))
+    with pytest.raises(InputError, match=r"labels\['node'\]: differ from the labels of the arrays"):
+        state.update(batch, np.zeros((5, 2)), start=0)
+
+
+@pytest.mark.parametrize("other", [{"weights": [2, 1]}, {"history": True, "season": 2}, {"weights": [1, 2]}])
+def test_states_with_other_weights_or_histories_do_not_merge(other: dict[str, Any]) -> None:
+    y, past = RNG.normal(size=(5, 1, 2)), RNG.normal(size=(20, 2))
+    own: dict[str, Any] = {"history": past} if "history" in other else {"weights": [1, 2]}
+    other = other | ({"history": past} if "history" in other else {})
+    one, two = (
+        forecasting.ForecastState(**options).update(y, y + 1, start=start) for start, options in ((0, own), (5, other))
+    )
+    if own == other:
+        assert one.merge(two).evaluate()["mae"].value == pytest.approx(1)
+    else:
+        with pytest.raises(InputError, match=r"^batch: (weights|history and season) is"):
+            one.merge(two)
+
+
+@pytest.mark.parametrize("over", ["items", "seeds"])
+def test_errors_over_other_histories_are_not_compared(over: Any) -> None:
+    y, past = RNG.normal(10, 2, (120, 1, 3)), RNG.normal(size=(50, 3))
+
+    def runs(**options: Any) -> Any:
+        noise = RNG.normal(size=(4 if over == "seeds" else 1, *y.shape))
+        found = [forecasting.evaluate(y, y + each, metrics=["mase", "rmsse"], **options) for each in noise]
+        return found if over == "seeds" else found[0]
+
+    one, season, scaled = runs(history=past), runs(history=past, season=7), runs(history=9 * past)
+    for other in (season, scaled):
+        with pytest.raises(InputError, match=r"over (the )?naive error"):
+            stats.compare({"A": one, "B": other}, metric="mase", over=over)
+    assert stats.compare({"A": one, "B": runs(history=past)}, metric="mase", over=over).conclusion
+
+
+def test_a_history_ends_before_what_is_forecast() -> None:
+    days = pd.date_range("2026-01-01", periods=60).to_numpy()
+    columns = {"unique_id": np.repeat("a", 60), "ds": days, "y": RNG.normal(size=60), "A": RNG.normal(size=60)}
+    past, test = ({name: each[some] for name, each in columns.items()} for some in (slice(50), slice(50, 60)))
+    mase: dict[str, Any] = {"model": "A", "metrics": ["mase"]}
+    assert forecasting.evaluate_table(test, history=past, **mase)["mase"].defined
+    first = {name: each[:51] for name, each in columns.items()}
+    for table, options in ((test, {}), (test | {"h": np.arange(1, 11)}, {"horizon": "h"})):
+        with pytest.raises(InputError, match="2026-02-20 of 'a', which is not before the first time"):
+            forecasting.evaluate_table(table, history=first, **mase, **options)
+    with pytest.raises(InputError, match="history: its times are int64, those of the table datetime64"):
+        forecasting.evaluate_table(test, history=past | {"ds": np.arange(50)}, **mase)
+    truth = labelled(columns["y"][50:, None], time=days[50:], node=np.array(["a"]))
+    with pytest.raises(InputError, match="history: has 2026-03-01, which is not before the first time"):
+        forecasting.evaluate(truth, truth, history=truth)
+    before = labelled(columns["y"][:50, None], time=days[:50], node=np.array(["a"]))
+    assert forecasting.evaluate(truth, truth, history=before)["mase"].value == 0
+
+
+def horizons(cutoffs: Any, steps: Any, calendar: Any = None, **more: Any) -> dict[str, Any]:
+    """Rows of one series, some steps after each cutoff, by places in a calendar."""
+    pairs = [(each, each + step) for each in cutoffs for step in steps]
+    cutoff, ds = np.array(pairs).T
+    calendar = np.arange(1000) if calendar is None else calendar
+    named = {"unique_id": ["a"] * len(pairs), "cutoff": calendar[cutoff], "ds": calendar[ds]}
+    return named | {"y": np.zeros(len(pairs)), "A": np.zeros(len(pairs))} | more
+
+
+CALENDAR = np.arange("2024-01-01", "2025-06-01", dtype="M8[D]")  # from a Monday
+WORKING = CALENDAR[np.is_busday(CALENDAR)]
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (horizons(range(0, 90, 3), [3], CALENDAR), "one horizon, 259200 s after each cutoff"),
+        (horizons(range(4, 90, 7), [3, 4], CALENDAR), "not whole steps"),
+        (horizons(range(0, 90, 3), [3]), "one horizon, 3 after each cutoff"),
+        (horizons(range(25, 60), [1, 2], np.array([int(str(day).replace("-", "")) for day in CALENDAR])), "dates"),
+    ],
+    ids=["one of three", "Fridays", "numbers", "dates as numbers"],
+)
+def test_horizons_that_are_not_known_are_refused(table: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        forecasting.evaluate_table(table, model="A")
+    assert 'horizon="…"' in str(caught.value)
+    given = table | {
+        "h": np.ones(len(table["y"]), int) if words.startswith("one") else np.tile([1, 2], len(table["y"]) // 2)
+    }
+    assert forecasting.evaluate_table(given, model="A", horizon="h")["mae"].value == 0
+
+
+def test_working_days_beside_days_are_refused_and_alone_are_counted() -> None:
+    working, daily = horizons(range(40), [1, 2], WORKING), horizons(range(40), [1, 2], CALENDAR)
+    for table in (working, daily):
+        assert forecasting.evaluate_table(table, model="A").by("horizon")["horizon"].tolist() == [1, 2]
+    daily["unique_id"] = ["b"] * len(daily["y"])
+    both = {name: np.concatenate([working[name], daily[name]]) for name in working}
+    with pytest.raises(InputError, match="not whole steps"):
+        forecasting.evaluate_table(both, model="A")
+
+
+def test_labels_that_the_truth_lacks_are_refused() -> None:
+    values = RNG.normal(size=(50, 3))
+    wide = labelled(values, time=DAYS, node=np.array(["a", "b", "c"]))
+    fewer, shorter = (
+        labelled(values[:, :2], time=DAYS, node=np.array(["a", "b"])),
+        labelled(values[:49], time=DAYS[:49], node=np.array(["a", "b", "c"])),
+    )
+    for truth, words in (
+        (fewer, "y_pred, node: has the label c, which"),
+        (shorter, "y_pred, time: has the label 2024"),
+    ):
+        with pytest.raises(InputError, match=words):
+            forecasting.evaluate(truth, wide)
+    levels = labelled(
+        np.sort(RNG.normal(size=(50, 3, 3))), time=DAYS, node=wide.labels["node"], q=np.array([0.1, 0.5, 0.9])
+    )
+    with pytest.raises(InputError, match=r"quantiles, q: has the label 0\.9"):
+        forecasting.evaluate(wide, quantiles=levels, levels=(0.1, 0.5))
+
+
+def test_texts_of_pandas_3_are_labels() -> None:
+    texts = np.array(["u", "v"], np.dtypes.StringDType(na_object=np.nan))
+    coordinates = {"time": SimpleNamespace(values=DAYS), "node": SimpleNamespace(values=texts)}
+    truth = SimpleNamespace(values=RNG.normal(size=(50, 2)), dims=("time", "node"), coords=coordinates)
+    assert forecasting.evaluate(truth, truth).by("node")["node"].tolist() == ["u", "v"]
+
+
+def test_times_beside_arrays_are_dates_or_numbers_in_order() -> None:
+    y = RNG.normal(size=(50, 1, 2))
+    with pytest.raises(InputError, match=r"labels\['time'\]: are not in order"):
+        forecasting.evaluate(y, y, labels={"time": RNG.permutation(50)})
+    assert forecasting.evaluate(y, y + 1, labels={"time": DAYS})["mae"].value == pytest.approx(1)
+
+
+def test_a_state_whose_null_value_is_nan_takes_several_batches() -> None:
+    y = np.ones((10, 1, 2))
+    y[0, 0] = np.nan
+    state = forecasting.ForecastState(null_value=np.nan)
+    for start in (0, 10):
+        state.update(y, y + 1, start=start)
+    assert state.evaluate()["mae"].value == 1
+    assert state.evaluate()["mae"].n == 36

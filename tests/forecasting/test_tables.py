@@ -168,7 +168,7 @@ def test_a_missing_hour_of_the_history_does_not_shift_its_season(unit: str) -> N
 
 
 def test_histories_are_training_tables() -> None:
-    times = np.tile(np.arange(20), 2)
+    times = np.tile(np.arange("2025-12-01", "2025-12-21", dtype="M8[D]"), 2)
     past = {"unique_id": np.repeat(["b", "a"], 20), "ds": times, "y": RNG.normal(size=40)}
     shuffled = {name: values[RNG.permutation(40)] for name, values in past.items()}
     order = RNG.permutation(40)

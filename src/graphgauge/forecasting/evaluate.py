@@ -276,6 +276,8 @@ def _items(measured: Measured, totals: Totals) -> Items | None:
         weights[key] = over[:, 0]
     cells = totals.cells_by(None)
     asked = {"cells": cells.series("n")[:, 0], "sums of truths": cells.series("y")[:, 0]}
+    if not {"mase", "rmsse", "msis"}.isdisjoint(key.partition("_")[0] for key in values):
+        asked["truths over naive errors"] = cells.series("zero_abs")[:, 0]
     return Items("time step", table.at << table.shift, values, weights, asked=asked)
 
 

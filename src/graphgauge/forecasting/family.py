@@ -11,5 +11,6 @@ FAMILY = Family(
     package="graphgauge.forecasting",
     headlines=("mae", "rmse", "crps"),
     truths=("true", "mask", "table"),
+    references=("zero forecast over the naive error",),
     state="graphgauge.forecasting.state:ForecastState",
 )

@@ -8,6 +8,7 @@ says so. Papers are cited with the metrics of the same name, in `metrics`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.forecasting.evaluate import evaluate
+from graphgauge.forecasting.labelled import is_frame, matched, read, refuse_other_rows
 from graphgauge.forecasting.metrics import Percent
 
 
@@ -109,8 +111,8 @@ def mase(y_true: Any, y_pred: Any, *, history: Any, season: int = 1, **reading: 
     >>> mase([5, 6], [7, 6], history=[1, 3, 5])
     0.5
     """
-    truth = as_numeric(y_true, "y_true")
-    axes = ("time",) if truth.ndim == 1 else ("time", "node")
+    truth = as_numeric(y_true, "y_true") if is_frame(y_true) else y_true
+    axes = ("time",) if len(getattr(truth, "dims", np.shape(truth))) == 1 else ("time", "node")
     evaluation = evaluate(truth, y_pred, history=history, season=season, axes=axes, metrics=["mase"], **reading)
     return float(evaluation["mase"].value)
 
@@ -229,29 +231,32 @@ def coverage(y_true: Any, low: Any, high: Any, *, level: float, **reading: Unpac
 
 def _between(name: str, y_true: Any, low: Any, high: Any, level: float, reading: Reading) -> float:
     """A metric of intervals, as that of the two quantiles that bound them."""
-    ends = [as_numeric(each, where) for each, where in ((low, "low"), (high, "high"))]
-    key = f"{name}_{Percent(round(100 * level, 8))}"
-    try:
-        quantiles = np.stack(np.broadcast_arrays(*ends), axis=-1)
-    except ValueError:
-        what = f"has shape {ends[0].shape}, and high {ends[1].shape}"
-        raise InputError(what, where="low", fix="Give both the shape of y_true.") from None
-    return _value(key, y_true, quantiles=quantiles, levels=[(1 - level) / 2, (1 + level) / 2], **reading)
+    arrays = _plain({"y_true": y_true, "low": low, "high": high, "mask": reading.pop("mask", None)})
+    low, high, shape = arrays.pop("low"), arrays.pop("high"), arrays["y_true"].shape
+    if not low.shape == high.shape == shape:
+        what = f"has shape {low.shape}, high {high.shape}, and y_true {shape}"
+        raise InputError(what, where="low", fix="Give both the shape of y_true.")
+    key, levels = f"{name}_{Percent(round(100 * level, 8))}", [(1 - level) / 2, (1 + level) / 2]
+    return _value(key, **arrays, quantiles=np.stack([low, high], axis=-1), levels=levels, **reading)
 
 
 def _value(key: str, y_true: Any, y_pred: Any = None, **options: Any) -> float:
     """One metric of arrays of any shape, as a single series."""
-    truth = as_numeric(y_true, "y_true")
+    given = {name: options.pop(name, None) for name in ("std", "quantiles", "samples", "mask")}
+    arrays = _plain({"y_true": y_true, "y_pred": y_pred, **given}, options.get("levels"))
+    shape, size = arrays["y_true"].shape, arrays["y_true"].size
+    for name, values in arrays.items():
+        if values.shape[: len(shape)] == shape:  # or it is refused with its shape
+            arrays[name] = values.reshape(size, *values.shape[len(shape) :])
+    return float(evaluate(**arrays, **options, metrics=[key])[key].value)
 
-    def flat(name: str, array: Any) -> Any:
-        if array is None:
-            return None
-        values = as_numeric(array, name)
-        if values.shape[: truth.ndim] != truth.shape:
-            return values  # refused with its shape
-        return values.reshape(truth.size, *values.shape[truth.ndim :])
 
-    arrays = {name: flat(name, options.pop(name, None)) for name in ("std", "quantiles", "samples", "mask")}
-    present = {name: array for name, array in arrays.items() if array is not None}
-    evaluation = evaluate(truth.reshape(-1), flat("y_pred", y_pred), **present, **options, metrics=[key])
-    return float(evaluation[key].value)
+def _plain(given: Mapping[str, Any], levels: Any = None) -> dict[str, Any]:
+    """The arrays that are given in the order of the truth's labels, without them; of frames, the numbers."""
+    refuse_other_rows(given)
+    there = {name: value for name, value in given.items() if value is not None or name == "y_true"}
+    arrays = {name: as_numeric(value, name) if is_frame(value) else value for name, value in there.items()}
+    truth = read(arrays["y_true"], "y_true")
+    axes = {"node": () if truth is None else truth.dims}
+    match = matched(arrays, axes, [] if levels is None else np.ravel(levels).tolist(), named=False)
+    return {name: as_numeric(value, name) for name, value in (match.arrays if match else arrays).items()}

@@ -1,14 +1,15 @@
 """Arrays with labels: xarray's, wide data frames, and how they are matched.
 
 Dimensions and labels are matched by name, in any order; what one array has and another lacks is refused by name. Arrays
-without labels are matched by position. No library is imported: objects are read by their attributes.
+without labels are in the order of those with labels, which then have one order. No library is imported: objects are
+read by their attributes.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +25,7 @@ CHANNEL = "channel"
 ORDER = ("time", "horizon", CHANNEL, "node")
 # Arrays with one more axis than the truth: quantiles have levels, samples have members.
 WIDER = ("quantiles", "samples")
+_ONE_SIDED = "Label this dimension in all arrays, or in none."
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,9 @@ def _with_unit(labels: AnyArray, coordinate: Any) -> AnyArray:
     return labels.astype(f"m8[{codes[unit]}]").astype("m8[ns]")
 
 
+Roles = Mapping[str, tuple[str, ...]]
+
+
 @dataclass(frozen=True)
 class Matched:
     """Plain arrays by name, the axes of the truth in order, labels by axis, and those of the dimensions of nodes."""
@@ -129,14 +134,26 @@ class Matched:
     places: Mapping[str, AnyArray]
 
 
-Roles = Mapping[str, tuple[str, ...]]
+def refuse_other_rows(arrays: Mapping[str, Any]) -> None:
+    """Refuse series and frames of pandas whose indices or columns differ: their numbers are matched by position."""
+    indexed = {name: value for name, value in arrays.items() if hasattr(getattr(value, "index", None), "equals")}
+    for name, value in indexed.items():
+        first, one = next(iter(indexed.items()))
+        columns, others = list(getattr(value, "columns", ())), list(getattr(one, "columns", ()))
+        if not one.index.equals(value.index) or (columns and others and columns != others):
+            fix = "Give both the same labels in one order, or pass to_numpy()."
+            raise InputError(f"has another index, or other columns, than {first}", where=name, fix=fix)
 
 
-def matched(arrays: Mapping[str, Any], axes: Any, levels: Sequence[float] = ()) -> Matched | None:
+def matched(
+    arrays: Mapping[str, Any], axes: Any, levels: Sequence[float] = (), *, named: bool = True
+) -> Matched | None:
     """Arrays in the order and with the labels of the truth, whose dimensions `axes` names; None without any labels.
 
-    A coordinate of the quantiles' last dimension is matched with the `levels`.
+    A coordinate of the quantiles' last dimension is matched with the `levels`. Nodes of several dimensions have no
+    names unless they are to be `named`.
     """
+    refuse_other_rows({name: value for name, value in arrays.items() if not is_frame(value)})
     known = {name: each for name, value in arrays.items() if (each := read(value, name)) is not None}
     if not known:
         return None
@@ -159,6 +176,7 @@ def matched(arrays: Mapping[str, Any], axes: Any, levels: Sequence[float] = ()) 
         )
     sizes = {dim: truth.values.shape[truth.dims.index(dim)] for dim in order}
     labels = {dim: truth.labels[dim] for dim in order if dim in truth.labels}
+    known |= _in_the_order_of(known[forecast], {**arrays, **known}, sizes)
     for dim in roles.get("time", ()):
         if dim in labels and labels[dim].dtype.kind in "iufM":
             labels[dim] = np.sort(labels[dim])  # intervals depend on the order
@@ -167,27 +185,45 @@ def matched(arrays: Mapping[str, Any], axes: Any, levels: Sequence[float] = ()) 
         if one is not None:
             has, other = ("no labels", "them") if one in labels else ("labels", "none")
             what = f"has {has} along {one}, y_true has {other}"
-            raise InputError(what, where=name, fix="Label this dimension in all arrays, or in none.")
+            raise InputError(what, where=name, fix=_ONE_SIDED)
         last = [dim for dim in array.dims if dim in array.labels and dim not in order]
         if name == "quantiles" and last and levels:
             labels |= {dim: np.array(levels) for dim in last}
-    found = {**arrays, **{name: _placed(name, array, sizes, labels) for name, array in known.items()}}
+    found = {name: _placed(name, array, sizes, labels) for name, array in known.items()}
     if observed is not None:
         there = _placed("mask", observed, sizes, labels)
-        given = found.get("mask", there)
-        found["mask"] = given * there if given.shape == there.shape else given  # refused with its shape
+        found["mask"] = found["mask"] * there if "mask" in found else there
     nodes = roles.get("node", ())
     if len(nodes) > 1:
         outer = len(order) - len(nodes)
-        labelled = {*known, "mask"} if observed is not None else known
-        for name in labelled:
-            shape = found[name].shape
-            found[name] = found[name].reshape(*shape[:outer], -1, *shape[len(order) :])
+        found = {
+            name: array.reshape(*array.shape[:outer], -1, *array.shape[len(order) :]) for name, array in found.items()
+        }
     names = {role: labels[dims[0]] for role, dims in roles.items() if len(dims) == 1 and dims[0] in labels}
-    if len(nodes) > 1 and all(dim in labels for dim in nodes):
+    if named and len(nodes) > 1 and all(dim in labels for dim in nodes):
         names["node"] = _crossed([labels[dim] for dim in nodes])
     places = {dim: labels.get(dim, np.arange(sizes[dim])) for dim in nodes}
-    return Matched(found, tuple(role for role in ORDER if role in roles), names, places)
+    return Matched({**arrays, **found}, tuple(role for role in ORDER if role in roles), names, places)
+
+
+def _in_the_order_of(leader: Labelled, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Labelled]:
+    """The arrays without labels, with the dimensions and labels of one with labels, from which no other may differ."""
+    dims = tuple(dim for dim in leader.dims if dim in sizes)
+    labels = {dim: leader.labels[dim] for dim in dims if dim in leader.labels}
+    plain = {name: each for name, each in arrays.items() if each is not None and not isinstance(each, Labelled)}
+    for name, array in arrays.items():
+        for dim, known in labels.items() if plain and isinstance(array, Labelled) else ():
+            if not np.array_equal(array.labels.get(dim, known), known):
+                what = f"has no labels, and the labels of {name} along {dim} have another order"
+                raise InputError(what, where=next(iter(plain)), fix="Sort all arrays alike, or label all of them.")
+    found = {}
+    for name, each in plain.items():
+        values, all_dims = as_numeric(each, name), (*dims, "") if name in WIDER else dims
+        wanted = (*[sizes[dim] for dim in dims], *values.shape[len(dims) :][: len(all_dims) - len(dims)])
+        if values.shape != wanted:
+            raise InputError(f"has shape {values.shape}, not {wanted}", where=name, fix="Nothing is broadcast.")
+        found[name] = Labelled(values, all_dims, labels)
+    return found
 
 
 def _roles(axes: Any, known: Mapping[str, Labelled]) -> Roles:
@@ -242,6 +278,9 @@ def _at_valid_times(
     turned = {**known, "y_true": looked_up(truth)}
     mask = known.get("mask")
     if mask is not None and valid in mask.dims and lead not in mask.dims:
+        own = _places(mask.labels.get(valid, truth.labels[valid]), truth.labels[valid], f"mask, {valid}")
+        if own is not None:
+            mask = replace(mask, values=np.take(mask.values, own, axis=mask.dims.index(valid)))
         turned["mask"] = looked_up(mask)
     return turned, None if (index >= 0).all() else Labelled(index >= 0, (issue, lead), times)
 
@@ -283,7 +322,7 @@ def _placed(
     values = array.values
     for place, dim in enumerate(array.dims):
         if dim in labels and dim in array.labels:
-            wanted = _places(array.labels[dim], labels[dim], f"{name}, {dim}")
+            wanted = _places(array.labels[dim], labels[dim], f"{name}, {dim}", more=partial)
             values = values if wanted is None else np.take(values, wanted, axis=place)
     values = np.asarray(values).transpose([array.dims.index(dim) for dim in (*there, *last)])
     if len(there) == len(sizes):
@@ -293,8 +332,8 @@ def _placed(
     )
 
 
-def _places(own: AnyArray, wanted: AnyArray, where: str) -> Ints | None:
-    """Where each wanted label is among an array's own; None if they are the same."""
+def _places(own: AnyArray, wanted: AnyArray, where: str, *, more: bool = False) -> Ints | None:
+    """Where each wanted label is among an array's own, which may be more on request; None if they are the same."""
     if own.shape == wanted.shape and (own == wanted).all():
         return None
     if own.dtype.kind != wanted.dtype.kind and {own.dtype.kind, wanted.dtype.kind} - set("iuf"):
@@ -302,8 +341,10 @@ def _places(own: AnyArray, wanted: AnyArray, where: str) -> Ints | None:
     order = np.argsort(own, kind="stable")
     place = order[np.minimum(np.searchsorted(own[order], wanted), max(len(own) - 1, 0))] if len(own) else wanted[:0]
     lacking = np.flatnonzero(own[place] != wanted) if len(own) else np.arange(len(wanted))
-    if len(lacking) or len(np.unique(own)) < len(own):
-        what = f"does not have the label {wanted[lacking[0]]}" if len(lacking) else "has a label twice"
+    extra = own[:0] if more or len(np.unique(own)) < len(own) else np.delete(own, place)
+    if len(lacking) or len(np.unique(own)) < len(own) or len(extra):
+        what = f"has the label {extra[0]}, which y_true lacks" if len(extra) else "has a label twice"
+        what = f"does not have the label {wanted[lacking[0]]}" if len(lacking) else what
         raise InputError(what, where=where, fix="Select the same labels in all arrays.")
     return np.asarray(place, np.int64)
 
@@ -318,6 +359,9 @@ def over_nodes(value: Any, places: Mapping[str, AnyArray], name: str) -> Any:
         return value
     if len(places) == 1 and not set(places) & set(own.dims):
         places = {own.dims[-1]: next(iter(places.values()))}  # their only dimension, under another name
+    for dim, labels in places.items():
+        if dim in own.dims and dim not in own.labels and not np.array_equal(labels, np.arange(len(labels))):
+            raise InputError(f"has no labels along {dim}, y_true has them", where=name, fix=_ONE_SIDED)
     others = {dim: size for dim, size in zip(own.dims, own.values.shape, strict=True) if dim not in places}
     sizes = (others if len(others) == 1 else {}) | {dim: len(labels) for dim, labels in places.items()}
     values = _placed(name, own, sizes, places, partial=True)
@@ -381,8 +425,8 @@ def labels_of(values: Any, where: str) -> AnyArray:
     Dates of any resolution, with or without a zone, as objects or as ISO text are dates in nanoseconds.
     """
     array = np.asarray(values)
-    if array.dtype.kind == "O":
-        array = _of_objects(array, where)
+    if array.dtype.kind in "OT":
+        array = _of_objects(array.astype(object), where)
     if array.dtype.kind == "U" and len(array) and all(_DATE.match(text) for text in array[:1].tolist()):
         array = _dates(array)
     if array.dtype.kind in "Mm":

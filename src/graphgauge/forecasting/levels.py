@@ -16,6 +16,8 @@ from graphgauge.forecasting.sums import Cells
 
 Levels = Iterable[Reference]
 _ZERO = "zero forecast"
+# It tells one history from another.
+_ZERO_SCALED = "zero forecast over the naive error"
 _SHUFFLED = "members shuffled"
 
 
@@ -45,7 +47,7 @@ def zero_scores(score: float) -> Callable[[Any], Levels]:
 
 
 mean_of_truth = always(0.0, "mean of the truth", "the mean of the truth")
-naive = always(1.0, "naive forecast in the history", "the naive forecast in the history")
+_naive = always(1.0, "naive forecast in the history", "the naive forecast in the history")
 no_gain = always(0.0, _SHUFFLED, "members without dependence between nodes")
 
 
@@ -83,6 +85,24 @@ def zero_quantiles(cells: Cells, *, quantile: float | None = None) -> Levels:
     size, total = float(cells.total("abs_y")[0]), float(cells.total("y")[0])
     loss = share * (size + total) / 2 + (1 - share) * (size - total) / 2
     return [Reference(_ZERO, _per_cell(cells, max(loss, 0.0)))]
+
+
+def scaled(power: float = 1.0) -> Callable[[Cells], Levels]:
+    def chance(cells: Cells) -> Levels:
+        zero = _per_scaled(cells, "zero_abs" if power == 1 else "zero_square")
+        return [*_naive(cells), Reference(_ZERO_SCALED, zero ** (1 / power))]
+
+    chance.__doc__ = "The naive forecast in the history, and the forecast that is always 0."
+    return chance
+
+
+def zero_scaled_interval(cells: Cells, *, level: float) -> Levels:
+    """The interval from 0 to 0, over the naive errors of the history."""
+    return [Reference(_ZERO_SCALED, 200 / (100 - level) * _per_scaled(cells, "zero_abs"))]
+
+
+def _per_scaled(cells: Cells, name: str) -> float:
+    return float(cells.mean(name, "scaled_n").value[0])
 
 
 def shuffled(name: str) -> Callable[[Vectors], Levels]:
@@ -135,7 +155,7 @@ def perfect_spread(which: int) -> Callable[[Spread], Levels]:
         return [perfect(spread.drawn[which], independent=spread.together is None)]
 
     chance.__doc__ = (
-        "Perfect Gaussian forecasters with the same standard deviations, whose errors depend on each other as the "
-        "observed ones do: the mean of 2,000, and the band that contains 95 % of them."
+        "Perfect Gaussian forecasters of this spread, whose errors depend on each other alike: mean and 95 % band of "
+        "2,000."
     )
     return chance

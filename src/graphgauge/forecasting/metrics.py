@@ -42,7 +42,7 @@ error = partial(
 _scaled = partial(
     error,
     needs=("scaled",),
-    chance=_levels.naive,
+    chance=_levels.scaled(),
     reference="hyndman2006",
     conventions=POOLED | {"scale": "the node's naive error in its history; constant histories are left out"},
 )
@@ -116,7 +116,7 @@ def mase(cells: Cells) -> Estimate:
     return without(cells, found, "cells of nodes whose history is constant are left out of mase")
 
 
-@_scaled("rmsse", interval=serial_root)
+@_scaled("rmsse", interval=serial_root, chance=_levels.scaled(2.0))
 def rmsse(cells: Cells) -> Estimate:
     """Root of the mean squared error, each node's divided by its mean squared (seasonal) naive error in the history."""
     found = cells.mean("scaled_square", "scaled_n", reason="the history is constant: its naive forecast has no error")
@@ -342,7 +342,7 @@ def interval_score(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
 @_between(
     "msis_{level}",
     needs=("scaled_intervals",),
-    chance=NoChance("depends on the width of the naive forecast's intervals"),
+    chance=_levels.zero_scaled_interval,
     reference="makridakis2020",
 )
 def msis(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
@@ -447,9 +447,9 @@ _bins = partial(
 
 @_bins("ece", chance=_levels.perfect_spread(0), default=True)
 def ece(spread: Spread) -> Estimate:
-    """Expected calibration error: root mean square error against root mean predicted variance, in bins of the latter.
+    """Expected calibration error: root mean square error against predicted spread, in bins that weigh by cells.
 
-    It has the unit of the truth. Bins are weighted by their number of cells.
+    It has the unit of the truth.
     """
     return spread.estimate(0)
 

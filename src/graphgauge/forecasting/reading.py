@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_labels, as_numeric, is_cuda, is_tensor
+from graphgauge.core.arrays import as_numeric, is_cuda, is_tensor
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import nan_policy, number, whole_number
 from graphgauge.core.threads import in_threads, threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints
-from graphgauge.forecasting.labelled import AXES, CHANNEL, WIDER, matched, over_nodes, times_of
+from graphgauge.forecasting import labelled
+from graphgauge.forecasting.labelled import AXES, CHANNEL, WIDER
 from graphgauge.forecasting.sample import Rows, Sample, loss_of
 
 _DAY = np.timedelta64(1, "D")
@@ -39,7 +40,7 @@ def read_arrays(given: Mapping[str, Any], scores: Mapping[str, Any] | None, leve
     arrays = {**given, **{loss_of(name): values for name, values in losses.items()}}
     arrays = {name: value for name, value in arrays.items() if value is not None or name == "y_true"}
     axes, own, places = read.axes, {}, None
-    match = matched(arrays, axes, _levels_of(levels))
+    match = labelled.matched(arrays, axes, _levels_of(levels))
     if match is not None:
         arrays, axes, own, places = dict(match.arrays), match.axes, dict(match.labels), match.places
     if not is_cuda(arrays["y_true"]) or not set(arrays) <= {"y_true", "y_pred", "std", "mask"}:
@@ -47,7 +48,7 @@ def read_arrays(given: Mapping[str, Any], scores: Mapping[str, Any] | None, leve
     y = arrays["y_true"]
     names = _axes_of(y, axes)
     size = dict(zip(names, y.shape, strict=True))
-    own |= _labels_given(read.labels or {}, size)
+    own |= _labels_given(read.labels or {}, size, own)
     shape = (size.get("time", 1), size.get("horizon", 1), size.get("node", 1))
     placed = {name: _canonical(value, name, names, y.shape) for name, value in arrays.items()}
     sample = checked(placed, shape, read, levels=_levels_of(levels), scores=tuple(losses))
@@ -162,16 +163,22 @@ def _levels_of(levels: Any) -> tuple[float, ...]:
     return found
 
 
-def _labels_given(labels: Mapping[str, Any], size: Mapping[str, int]) -> dict[str, AnyArray]:
+def _labels_given(labels: Mapping[str, Any], size: Mapping[str, int], own: Mapping[str, Any]) -> dict[str, AnyArray]:
+    """Labels by axis; those that arrays have of their own are the same, and times are in order."""
     found = {}
     for axis, names in labels.items():
+        where = f"labels[{axis!r}]"
         if axis not in size:
             raise OptionError(f"labels has {axis!r:.40}, which is no axis", fix=f"Axes are {', '.join(size)}.")
-        found[axis] = as_labels(list(names), f"labels[{axis!r}]")
-        if len(found[axis]) != size[axis]:
-            raise InputError(f"{len(found[axis])} labels for {size[axis]}", where=f"labels[{axis!r}]")
-        if len(np.unique(found[axis])) < len(found[axis]):
-            raise InputError("a label is there twice", where=f"labels[{axis!r}]")
+        found[axis] = known = labelled.labels_of(list(names), where)
+        if known.shape != (size[axis],):
+            raise InputError(f"{len(known)} labels for {size[axis]}", where=where)
+        if len(np.unique(known)) < len(known):
+            raise InputError("a label is there twice", where=where)
+        if axis in own and not np.array_equal(known.astype(np.str_), own[axis].astype(np.str_)):
+            raise InputError("differ from the labels of the arrays", where=where, fix="Leave them out.")
+        if axis == "time" and known.dtype.kind in "iufM" and (known[1:] < known[:-1]).any():
+            raise InputError("are not in order, on which intervals depend", where=where, fix="Sort all arrays by time.")
     return found
 
 
@@ -298,10 +305,23 @@ def _weights(weights: Any, sample: Sample) -> Floats:
         raise OptionError(
             "weights are one number per node, not a text", fix="Such as weights=np.cos(np.deg2rad(latitude))."
         )
-    values = as_numeric(over_nodes(weights, sample.places, "weights"), "weights").astype(np.float64)
+    if isinstance(weights, Mapping) or hasattr(getattr(weights, "index", None), "equals"):
+        return weights_by_name(weights, labelled.names_of(sample.labels.get("node"), "node", sample.shape[2]))
+    values = as_numeric(labelled.over_nodes(weights, sample.places, "weights"), "weights").astype(np.float64)
     if values.shape != (sample.shape[2],):
         raise InputError(f"have shape {values.shape}, for {sample.shape[2]} nodes", where="weights")
     return of_mean_one(values)
+
+
+def weights_by_name(weights: Any, nodes: AnyArray) -> Floats:
+    """Weights with mean 1, from a mapping of names or a series of pandas."""
+    by_name = {str(name): float(weight) for name, weight in weights.items()}
+    names = [str(name) for name in nodes.tolist()]
+    missing = next((name for name in names if name not in by_name), None)
+    if missing is not None or len(by_name) < len(weights):
+        what = f"has no weight of {missing!r:.60}" if missing is not None else "has a label twice"
+        raise InputError(what, where="weights", fix="Give a weight for each name, or a list in the order of the nodes.")
+    return of_mean_one(np.array([by_name[name] for name in names]))
 
 
 def of_mean_one(weights: Floats) -> Floats:
@@ -312,19 +332,30 @@ def of_mean_one(weights: Floats) -> Floats:
 
 
 def _naive_errors(history: Any, season: int, sample: Sample) -> Floats:
-    values = as_numeric(over_nodes(history, sample.places, "history"), "history")
+    values = as_numeric(labelled.over_nodes(history, sample.places, "history"), "history")
     nodes = sample.shape[2]
     values = values[:, np.newaxis] if values.ndim == 1 and nodes == 1 else values
     if values.ndim != 2 or values.shape[1] != nodes:
         raise InputError(f"has shape {values.shape}, for {nodes} nodes", where="history", fix="Pass (time, node).")
     if len(values) <= season:
         raise InputError(f"has {len(values)} steps, for a season of {season}", where="history")
-    times, one = times_of(history, sample.places, len(values)), np.zeros(len(values), np.int64)
+    times, one = labelled.times_of(history, sample.places, len(values)), np.zeros(len(values), np.int64)
+    issued = sample.labels.get("time", times[:0])
+    if times.dtype.kind == issued.dtype.kind == "M" and len(issued) and len(times):
+        refuse_late(times.max(), issued.min(), issued="horizon" in sample.axes)
     order = np.argsort(times, kind="stable")
     step = np.tile(steps_of(times[order], one), nodes)
     return naive_errors(
         values[order].T.ravel(), np.repeat(np.arange(nodes), len(values)), step, nodes, season, sample.null
     )
+
+
+def refuse_late(last: Any, first: Any, *, issued: bool, of: str = "") -> None:
+    """Refuse a history after the first issue time, or with the first time that is forecast."""
+    if last > first or (last == first and not issued):
+        when = "after its first cutoff" if issued else "not before the first time that is forecast"
+        fix = "Pass the rows up to the first cutoff of each series."
+        raise InputError(f"has {labelled.shown(last)}{of}, which is {when}", where="history", fix=fix)
 
 
 def naive_errors(
@@ -395,32 +426,53 @@ def steps_of(times: AnyArray, series: Ints) -> Ints:
 def steps_since(origins: AnyArray, times: AnyArray, series: Ints) -> Ints | None:
     """How many steps each time is after its origin; None if it is no whole number, or steps differ between series.
 
-    A step is the shortest distance between two times of a series.
+    A step is the shortest distance between two times of a series. Where days and working days give different numbers,
+    it is a working day if all of these are there, and no series has a weekend.
     """
-    for both in _counts(np.stack([times, origins])):
-        of_row, at = np.tile(series, 2), both.ravel()
-        order = np.lexsort((at, of_row))
-        gap, own = np.diff(at[order]), np.diff(of_row[order]) == 0
-        step = np.full(int(series.max(initial=0)) + 1, np.inf)
-        np.minimum.at(step, of_row[order][1:][own & (gap > 0)], gap[own & (gap > 0)])
-        number = (both[0] - both[1]) / step.min()
-        whole = np.rint(number).astype(np.int64)
-        if ((step == step.min()) | np.isinf(step)).all() and np.allclose(number, whole, rtol=0, atol=1e-9):
-            return np.asarray(whole)
-    return None
+    both = np.stack([times, origins])
+    found = next((number for each in _counts(both) if (number := _whole_steps(each, series)) is not None), None)
+    if both.dtype.kind != "M" or not len(series) or not _daily(both):
+        return found
+    dates = both.astype("M8[D]")
+    weekday = (dates.astype(np.int64) + 3) % 7
+    seen = np.zeros((int(series.max()) + 1, 7), np.bool_)
+    seen[np.tile(series, 2), weekday.ravel()] = True
+    some = np.flatnonzero(~seen[series, 5:].any(axis=1))
+    if not len(some):
+        return found
+    working = _whole_steps(np.busday_count(dates.min(), dates[:, some]), series[some])
+    if working is None or np.array_equal(working, [] if found is None else found[some]):
+        return found
+    return working if len(some) == len(series) and seen[:, :5].any(axis=0).all() else None
+
+
+def _whole_steps(both: AnyArray, series: Ints) -> Ints | None:
+    of_row, at = np.tile(series, 2), both.ravel()
+    order = np.lexsort((at, of_row))
+    gap, own = np.diff(at[order]), np.diff(of_row[order]) == 0
+    step = np.full(int(series.max(initial=0)) + 1, np.inf)
+    np.minimum.at(step, of_row[order][1:][own & (gap > 0)], gap[own & (gap > 0)])
+    number = (both[0] - both[1]) / step.min()
+    whole = np.rint(number).astype(np.int64)
+    alike = ((step == step.min()) | np.isinf(step)).all()
+    return np.asarray(whole) if alike and np.allclose(number, whole, rtol=0, atol=1e-9) else None
+
+
+def _daily(both: AnyArray) -> bool:
+    days = (both - both.min()) / _DAY
+    return bool((np.abs(days - np.rint(days)) < 1 / 23).all())
 
 
 def _counts(both: AnyArray) -> Iterator[AnyArray]:
-    """Times and origins as numbers: of working days, as they are, of days of 23 to 25 hours, of months."""
+    """Times and origins as numbers: as they are, of days of 23 to 25 hours, of months. None of dates as 20260131."""
     if both.dtype.kind != "M":
-        yield both
+        year, month, day = both // 10_000, both // 100 % 100, both % 100
+        written = (year >= 1800) & (year < 2200) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+        if not (both.size and written.all()):
+            yield both
         return
-    days, dates = (both - both.min()) / _DAY, both.astype("M8[D]")
-    daily = (np.abs(days - np.rint(days)) < 1 / 23).all()
-    if daily and np.is_busday(dates).all():
-        yield np.busday_count(dates.min(), dates)
     yield both.astype(np.int64)
-    if daily:
-        yield np.rint(days)
+    if both.size and _daily(both):
+        yield np.rint((both - both.min()) / _DAY)
     if (np.diff(np.unique(both)) >= 28 * _DAY).all():
         yield both.astype("M8[M]").astype(np.int64)

@@ -122,12 +122,12 @@ class ForecastState:
             extras = extras_of(sample, **self._nodes)
         asked = request(sample, extras, self._coverage, self._metrics, every=self._metrics is None)
         if self._asked is not None:
-            _refuse_different(self._asked.design, asked.design)
+            _refuse_different(asdict(self._asked.design), asdict(asked.design))
         totals = replace(Totals.of(sample, asked.design, extras, first=first or 0), whole=None)
         if first is None:
             totals = totals.unordered()
         if self._totals is not None:
-            _refuse_other_labels(self._totals.labels, totals.labels)
+            _refuse_different(_facts(self._totals, extras), _facts(totals, extras))
             totals = self._totals.merged(totals)
         # Nothing was changed until here.
         self._totals, self._extras = totals, extras
@@ -159,8 +159,7 @@ class ForecastState:
             self._totals, self._asked, self._extras = other._totals, other._asked, other._extras
             self._seen = list(other._seen)
             return self
-        _refuse_different(self._asked.design, other._asked.design)
-        _refuse_other_labels(self._totals.labels, other._totals.labels)
+        _refuse_different(_facts(self._totals, self._extras), _facts(other._totals, other._extras))
         self._refuse_again(other._seen)
         self._totals = self._totals.merged(other._totals)
         self._seen = _joined(self._seen, other._seen)
@@ -309,18 +308,17 @@ def _joined(one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) ->
     return ranges
 
 
-def _refuse_different(one: Design, other: Design) -> None:
-    for name, value in asdict(one).items():
-        if getattr(other, name) != value and value != getattr(other, name):
-            raise InputError(
-                f"{name} is {getattr(other, name)!r:.80}, and was {value!r:.80} before",
-                where="batch",
-                fix="All parts of an evaluation are alike.",
-            )
+def _refuse_different(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
+    """Refuse parts of which facts differ that both have."""
+    for name, value in one.items():
+        now = other.get(name, value)
+        if not (np.array_equal(now, value) or (name == "null_value" and now != now and value != value)):
+            what = f"{name} is {now!r:.80}, and was {value!r:.80} before"
+            raise InputError(what, where="batch", fix="All parts of an evaluation are alike.")
 
 
-def _refuse_other_labels(one: Mapping[str, AnyArray], other: Mapping[str, AnyArray]) -> None:
-    for axis in ("horizon", "node"):
-        here, there = one.get(axis), other.get(axis)
-        if here is not None and there is not None and not np.array_equal(here, there):
-            raise InputError(f"labels of {axis} differ from those before", where="batch", fix="Select the same ones.")
+def _facts(totals: Totals, extras: Extras) -> dict[str, Any]:
+    """What all parts of an evaluation have alike."""
+    labels = {f"labels of {axis}": totals.labels[axis] for axis in ("horizon", "node") if axis in totals.labels}
+    known = {"weights": extras.weights, "history and season": extras.naive, "graph": extras.edges}
+    return asdict(totals.design) | known | labels

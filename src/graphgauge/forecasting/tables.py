@@ -20,6 +20,9 @@ from graphgauge.forecasting.sample import Rows, Sample, loss_of
 from graphgauge.protocols import under_protocols
 
 _BOUND = re.compile(r"-(lo|hi)-(\d+(?:\.\d+)?)")
+# Days: of seconds, minutes, hours, days with a change of clocks, weeks, months, quarters and years.
+_MINUTES = (1 / 60, 1, 5, 10, 15, 30, 60, 23 * 60, 24 * 60, 25 * 60)
+_USUAL = (*(minutes / 1440 for minutes in _MINUTES), 7, 28, 29, 30, 31, 89, 90, 91, 92, 365, 366)
 _QUANTILE = re.compile(r"(?:-q-|_q|-ql|_ql)(0?\.\d+)")
 
 
@@ -144,8 +147,11 @@ def evaluate_table(
     axes = ("time", "horizon", "node") if cutoff in columns or horizon else ("time", "node")
     sample = replace(sample, axes=axes, labels={"time": known, "horizon": ahead, "node": ids})
     season = reading.season_of(season, history)
-    naive = None if history is None else _naive_errors(columns_of(history), sample, season, id=id, time=time, y=y)
-    extras = reading.Extras(None if weights is None else _weights(weights, ids), naive)
+    past = None if history is None else columns_of(history)
+    naive = None if past is None else _naive_errors(past, sample, season, id, time, y, issued=issued is not None)
+    if weights is not None and not hasattr(weights, "items"):
+        raise OptionError("weights of a table are by series", fix="Pass weights={id: weight, …}.")
+    extras = reading.Extras(None if weights is None else reading.weights_by_name(weights, ids), naive)
     return evaluate_sample(sample, extras, coverage=coverage, bins=bins, metrics=metrics, confidence=confidence)
 
 
@@ -202,18 +208,27 @@ def _refuse_unordered(times: AnyArray, where: str) -> None:
 
 def _steps_ahead(node: Ints, times: AnyArray, issued: AnyArray) -> Ints:
     """How many steps of its series each time is after its issue time."""
+    ahead = None
     if times.dtype.kind == issued.dtype.kind and times.dtype.kind in "iufM":
         if not (times > issued).all():
             row = int(np.argmin(times > issued))
             raise InputError(f"time {shown(times[row])} is not after its cutoff {shown(issued[row])}", where="table")
         ahead = reading.steps_since(issued, times, node)
-        if ahead is not None:
+        if ahead is not None and ((ahead > 1).any() or _is_usual((times - issued).min())):
             return ahead
     raise InputError(
-        "times are not whole steps after their cutoffs, of one length in all series: horizons cannot be counted",
+        "times are not whole steps after their cutoffs, of one length in all series: horizons cannot be counted"
+        if ahead is None
+        else f"one horizon, {shown((times - issued).min())} after each cutoff: its number cannot be counted",
         where="table",
-        fix='Add a column of horizons and pass horizon="…".',
+        fix='Write times as dates or whole numbers, or add a column of horizons and pass horizon="…".',
     )
+
+
+def _is_usual(step: Any) -> bool:
+    """Whether a step is 1, or usual between dates; of a table with one horizon, another may be several steps."""
+    days = isinstance(step, np.timedelta64)
+    return bool(np.isclose(step / np.timedelta64(1, "D"), _USUAL, rtol=1e-9).any() if days else step == 1)
 
 
 def _refuse_twice(given: Mapping[str, AnyArray | None], where: str) -> None:
@@ -229,9 +244,12 @@ def _refuse_twice(given: Mapping[str, AnyArray | None], where: str) -> None:
 
 
 def _naive_errors(
-    columns: Mapping[str, AnyArray], sample: Sample, season: int, *, id: str, time: str, y: str
+    columns: Mapping[str, AnyArray], sample: Sample, season: int, id: str, time: str, y: str, *, issued: bool
 ) -> Floats:
-    """The naive errors of each series in its training rows (2, series), none of which may be after its first cutoff."""
+    """The naive errors of each series in its training rows (2, series), none of which may be after its first cutoff.
+
+    Without cutoffs, which the sample's times are if they are `issued`, none may be from its first forecast on.
+    """
     ids = sample.labels["node"]
     known, node = _ranked(labels_of(_column(columns, id), f"history, column {id!r}"))
     place = np.searchsorted(known, ids)
@@ -242,25 +260,17 @@ def _naive_errors(
     times = labels_of(_column(columns, time), f"history, column {time!r}")
     _refuse_unordered(times, "history")
     _refuse_twice({id: known[node], time: times}, "history")
-    issued, rows = sample.labels["time"], sample.rows
-    if "horizon" in sample.axes and issued.dtype.kind == times.dtype.kind and rows is not None:
-        first = np.full(len(known), len(issued))
-        np.minimum.at(first, place[rows.node], rows.step)
-        late = np.flatnonzero(np.searchsorted(issued, times) > first[node])
-        if len(late):
-            what = f"has {shown(times[late[0]])} of {str(known[node[late[0]]])!r:.60}, which is after its first cutoff"
-            raise InputError(what, where="history", fix="Pass the rows up to the first cutoff of each series.")
+    before, rows = sample.labels["time"], sample.rows
+    assert rows is not None
+    if (before.dtype.kind == "M") != (times.dtype.kind == "M"):
+        what = f"its times are {times.dtype}, those of the table {before.dtype}"
+        raise InputError(what, where="history", fix="Give both dates, or both numbers.")
+    first = np.full(len(known), len(before))
+    np.minimum.at(first, place[rows.node], rows.step)
+    late = np.flatnonzero(np.searchsorted(before, times, "left" if issued else "right") > first[node])
+    if len(late):
+        row, of = late[0], f" of {str(known[node[late[0]]])!r:.60}"
+        reading.refuse_late(times[row], before[first[node[row]]], issued=issued, of=of)
     order = np.lexsort((times, node))
     values, node, times = _numbers(columns, y)[order], node[order], times[order]
     return reading.naive_errors(values, node, reading.steps_of(times, node), len(known), season, sample.null)[:, place]
-
-
-def _weights(weights: Any, ids: AnyArray) -> Floats:
-    if not isinstance(weights, Mapping):
-        raise OptionError("weights of a table are by series", fix="Pass weights={id: weight, …}.")
-    by_name = {str(name): float(weight) for name, weight in weights.items()}
-    names = [str(name) for name in ids.tolist()]
-    missing = next((name for name in names if name not in by_name), None)
-    if missing is not None:
-        raise InputError(f"has no weight of {missing!r:.60}", where="weights")
-    return reading.of_mean_one(np.array([by_name[name] for name in names]))

@@ -275,7 +275,8 @@ def _scaled(part: Sample, naive: Floats, scores: Mapping[float, Floats]) -> dict
     def over(values: Floats, by: Floats) -> Floats:
         return np.where(known, values / by, 0.0)
 
-    columns: dict[str, Any] = {"scaled_n": known}
+    size = np.abs(part.y.astype(np.float64))
+    columns: dict[str, Any] = {"scaled_n": known, "zero_abs": over(size, by), "zero_square": over(size**2, by_square)}
     if part.mean is not None:
         error = part.mean.astype(np.float64) - part.y
         columns |= {"scaled": over(np.abs(error), by), "scaled_square": over(error * error, by_square)}
