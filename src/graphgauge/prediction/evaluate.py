@@ -27,8 +27,9 @@ from graphgauge.core.metric import Metric
 from graphgauge.core.options import confidence_level, nan_policy, whole_number
 from graphgauge.core.registry import select
 from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.prediction.doors import Task
 from graphgauge.prediction.figure import drawings
-from graphgauge.prediction.inputs import TASKS, Rules, Task, labels_of, read
+from graphgauge.prediction.inputs import TASKS, Rules, labels_of, read
 from graphgauge.prediction.metrics import OF_CLASSES, as_share, brier_scores, log_losses, of_labels, ratio
 from graphgauge.prediction.sample import Classes, Sample, estimate_of
 from graphgauge.protocols import under_protocols
@@ -114,7 +115,9 @@ def evaluate(
     rules = Rules(task, positive, probabilities, bins, missing, complete=protocol is not None)
     plain, kept, conventions = read(y_true, y_pred, scores, rules)
     n = len(y_true)
-    names, amounts = _ids(ids, n, kept), _weights(weights, n, kept)
+    names, amounts = _labels("ids", ids, n, kept), _weights(weights, n, kept)
+    if names is not None and len(np.unique(names)) < len(names):
+        raise InputError("a name occurs twice", where="ids", fix="Give every item its own id.")
     clusters, trained = _labels("cluster", cluster, n, kept), _labels("train_ids", train_ids)
     samples: dict[str, Any] = {name: replace(each, weights=amounts, cluster=clusters) for name, each in plain.items()}
     chosen, named = select("prediction", metrics, samples)
@@ -162,14 +165,6 @@ def _weights(weights: Any, n: int, kept: Ints) -> Floats | None:
         what = f"expected {n} numbers that are not negative, and not all 0"
         raise InputError(what, where="weights", fix="One weight per item.")
     return amounts[kept]
-
-
-def _ids(values: Any, n: int, kept: Ints) -> Any:
-    """The names of the items; one that comes again would count twice."""
-    ids = _labels("ids", values, n, kept)
-    if ids is not None and len(np.unique(ids)) < len(ids):
-        raise InputError("a name occurs twice", where="ids", fix="Give every item its own id.")
-    return ids
 
 
 def _items(samples: Mapping[str, Any], ids: Any, weights: Floats | None, cluster: Any) -> Items:

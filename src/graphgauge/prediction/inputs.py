@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 
 from graphgauge.core.arrays import as_array, as_labels, as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.prediction.doors import Task
 from graphgauge.prediction.sample import Classes, Columns, Sample, Scores, Targets, Tasks
 
-Task = Literal["binary", "multiclass", "multilabel", "regression"]
-TASKS = ("binary", "multiclass", "multilabel", "regression")
+TASKS = get_args(Task)
 Arrays = Mapping[str, AnyArray]
 Samples = dict[str, Sample]
 # Rows of probabilities may miss one by this much: numbers of half precision do.
@@ -97,14 +97,13 @@ def labels_of(values: Any, name: str) -> AnyArray:
 
 def _names_of(values: Any, name: str) -> AnyArray:
     """Names; if some are missing, objects with NaN in their places."""
-    labels = np.array(values, object)
-    labels = labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
-    missing = np.array([type(each) is not str and str(each) in _NO_NAME for each in labels.flat], bool)
-    if labels.ndim != 1 or not missing.any() or missing.all():
+    given = np.array(values, object)
+    missing = np.reshape([type(each) is not str and str(each) in _NO_NAME for each in given.flat], given.shape)
+    if not missing.any():
         return labels_of(values, name)
-    as_labels(labels[~missing], name)
-    labels[missing] = np.nan
-    return labels
+    names = labels_of(np.where(missing, "", given), name).astype(object)
+    names[missing.ravel()] = np.nan
+    return names
 
 
 def _task_of(arrays: Arrays, positive: Any) -> Task:

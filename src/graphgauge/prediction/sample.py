@@ -120,9 +120,9 @@ class Classes(Sample):
         cells = np.bincount(self.true * np.int64(size) + self.pred, self.weights, size * size)
         return cells.reshape(size, size).astype(np.float64, copy=False)
 
-    def error_of_cells(self, influence: Floats) -> tuple[float, float]:
-        """`error_of` independent items, of which those of one cell have the same influence."""
-        return _error_of_cells(influence.ravel(), self.table.ravel())
+    def of_cells(self, value: float, influence: Floats) -> Statistic:
+        """A statistic of independent items, of which those of one cell have the same influence."""
+        return Statistic(value, self.n, *_error_of_cells(influence.ravel(), self.table.ravel()))
 
     def by_task(self) -> Iterator[tuple[Any, Classes]]:
         """The one task, of all items."""
