@@ -47,7 +47,8 @@ def without_headers(inputs: Iterable[Input], values: dict[str, Any], fields: dic
     two such files are refused.
     """
     along = [each for each in inputs if each.along and not each.many and values[each.name] is not None]
-    doubtful = [each.name for each in along if _may_have_header(each, values[each.name], fields[each.name], folder)]
+    read_whole = [each.name for each in along if each.kind == "array" or values[each.name].dtype.kind == "i"]
+    doubtful = [name for name in read_whole if values[name].ndim == 1 and begins_with_zero(fields[name], folder)]
     rows = {len(values[each.name]) for each in along if each.name not in doubtful}
     lengths = {len(values[name]) for name in doubtful}
     if not rows and len(lengths) == 1 and len(doubtful) > 1:
@@ -56,12 +57,6 @@ def without_headers(inputs: Iterable[Input], values: dict[str, Any], fields: dic
     for name in doubtful:
         if (rows or {min(lengths)}) == {len(values[name]) - 1}:
             values[name] = values[name][1:]
-
-
-def _may_have_header(declared: Input, value: Any, text: str, folder: Path) -> bool:
-    """Whether a bare 0 begins a file of one column in which it is read as an entry."""
-    kept = value.ndim == 1 and (value.dtype.kind == "i" or declared.kind == "array")
-    return kept and begins_with_zero(text, folder)
 
 
 def _open(declared: Input, text: str, folder: Path, trust_code: bool) -> Any:

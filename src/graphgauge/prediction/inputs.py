@@ -74,15 +74,16 @@ def read(y_true: Any, y_pred: Any, scores: Any, rules: Rules) -> tuple[Samples, 
         return (_of_tasks if task == "multilabel" else _of_targets)(arrays, usable), np.arange(n), conventions
     kept = np.flatnonzero(usable)
     rows = arrays if len(kept) == n else {name: values[kept] for name, values in arrays.items()}
-    rows = {name: as_labels(values, name) if values.dtype == object else values for name, values in rows.items()}
-    samples, ruled = (_of_two if task == "binary" else _of_classes)(rows, rules)
+    labels = {name: _whole(values) for name, values in rows.items() if name != "scores"}
+    samples, ruled = (_of_two if task == "binary" else _of_classes)(labels, rows.get("scores"), rules)
     return samples, kept, conventions | ruled
 
 
 def _column(name: str, values: Any) -> AnyArray:
     """Labels or numbers, (n,) or (n, columns); names of which some are missing are objects."""
     if name != "scores" and as_array(values, name).dtype.kind in "OUS":
-        return _names_of(values, name)
+        whole = isinstance(values, np.ndarray) and values.dtype != object
+        return labels_of(values, name) if whole else _names_of(values, name)
     array = as_numeric(values, name)
     if array.ndim not in (1, 2):
         raise InputError(f"has shape {array.shape}", where=name, fix="One row per item, one column per class or task.")
@@ -152,9 +153,8 @@ def _present(arrays: Arrays, rules: Rules) -> tuple[Mask, Mask]:
 # ---- one label per item
 
 
-def _of_two(arrays: Arrays, rules: Rules) -> tuple[Samples, dict[str, str]]:
+def _of_two(labels: Arrays, points: AnyArray | None, rules: Rules) -> tuple[Samples, dict[str, str]]:
     """The samples of labels and of scores of two classes; and which one is positive, and where labels are from."""
-    labels = {name: _whole(values) for name, values in arrays.items() if name != "scores"}
     found, positive = _names(labels).tolist(), rules.positive
     if positive is None and not set(found) <= {0, 1} and len(found) <= 2:
         what = f"two classes, {' and '.join(map(str, found[:2]))}"
@@ -168,25 +168,23 @@ def _of_two(arrays: Arrays, rules: Rules) -> tuple[Samples, dict[str, str]]:
     codes = {name: (values == positive).astype(np.int64) for name, values in labels.items()}
     samples: Samples = {}
     conventions = {"positive": str(positive)}
-    if "scores" in arrays:
-        column, true = arrays["scores"], codes["y_true"]
-        require_shape(column, (None,), "scores", "Pass those of the positive class, one per item.")
-        samples["scores"] = Scores(true=true.astype(np.int8)[:, None], scores=column[:, None])
+    true = codes["y_true"]
+    if points is not None:
+        require_shape(points, (None,), "scores", "Pass those of the positive class, one per item.")
+        samples["scores"] = Scores(true=true.astype(np.int8)[:, None], scores=points[:, None])
         if rules.probabilities:
-            p = _probabilities(np.stack([1 - column, column], axis=1))
+            p = _probabilities(np.stack([1 - points, points], axis=1))
             samples["probabilities"] = Columns(true=true, scores=p, binary=True, bins=rules.bins)
             if "y_pred" not in codes:
                 codes["y_pred"], conventions["labels"] = p.argmax(axis=1), "probability above 0.5"
     if "y_pred" in codes:
         names = (str(other), str(positive))
-        samples["classes"] = samples["binary"] = Classes(true=codes["y_true"], pred=codes["y_pred"], names=names)
+        samples["classes"] = samples["binary"] = Classes(true=true, pred=codes["y_pred"], names=names)
     return samples, conventions
 
 
-def _of_classes(arrays: Arrays, rules: Rules) -> tuple[Samples, dict[str, str]]:
+def _of_classes(labels: Arrays, points: AnyArray | None, rules: Rules) -> tuple[Samples, dict[str, str]]:
     """The samples of labels and of scores; and where labels are from, if they are not given."""
-    labels = {name: _whole(values) for name, values in arrays.items() if name != "scores"}
-    points = arrays.get("scores")
     if points is None:
         names = _names(labels)
     elif points.ndim == 1:
@@ -212,7 +210,9 @@ def _of_classes(arrays: Arrays, rules: Rules) -> tuple[Samples, dict[str, str]]:
 
 def _whole(labels: AnyArray) -> AnyArray:
     """Classes as texts or integers of eight bytes; other numbers are no classes."""
-    if labels.dtype.kind == "U" or labels.dtype == np.int64:
+    if labels.dtype.kind in "UO":
+        return labels.astype(np.str_, copy=False)
+    if labels.dtype == np.int64:
         return labels
     with np.errstate(invalid="ignore"):
         whole = labels.astype(np.int64, copy=False)
