@@ -226,7 +226,10 @@ def _by_task(samples: Mapping[str, Any]) -> dict[str, Division]:
     n = np.count_nonzero(next(iter(samples.values())).known, axis=0)
     if len(n) < 2:
         return {}
-    return {"task": (list(range(len(n))), n, {name: each.divided_by_task() for name, each in samples.items()})}
+    tasks = list(range(len(n)))
+    return {
+        "task": (tasks, n, {k: replace(each, divided=tuple(map(each.single, tasks))) for k, each in samples.items()})
+    }
 
 
 # ---- labels of nodes for breakdowns

@@ -82,8 +82,7 @@ def read(y_true: Any, y_pred: Any, scores: Any, rules: Rules) -> tuple[Samples, 
 def _column(name: str, values: Any) -> AnyArray:
     """Labels or numbers, (n,) or (n, columns); names of which some are missing are objects."""
     if name != "scores" and as_array(values, name).dtype.kind in "OUS":
-        whole = isinstance(values, np.ndarray) and values.dtype != object
-        return labels_of(values, name) if whole else _names_of(values, name)
+        return _names_of(values, name)
     array = as_numeric(values, name)
     if array.ndim not in (1, 2):
         raise InputError(f"has shape {array.shape}", where=name, fix="One row per item, one column per class or task.")
@@ -98,6 +97,8 @@ def labels_of(values: Any, name: str) -> AnyArray:
 
 def _names_of(values: Any, name: str) -> AnyArray:
     """Names; if some are missing, objects with NaN in their places."""
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return labels_of(values, name)
     given = np.array(values, object)
     missing = np.reshape([type(each) is not str and str(each) in _NO_NAME for each in given.flat], given.shape)
     if not missing.any():
@@ -190,8 +191,7 @@ def _of_classes(labels: Arrays, points: AnyArray | None, rules: Rules) -> tuple[
     elif points.ndim == 1:
         raise InputError("has one number per item", where="scores", fix="One column per class.")
     elif labels["y_true"].dtype.kind == "U":
-        fix = "Number the classes as the columns, from 0."
-        raise OptionError("y_true has names, and scores only columns", fix=fix)
+        raise OptionError("y_true has names, and scores only columns", fix="Number the classes as the columns, from 0.")
     else:
         names = np.arange(points.shape[1])
     codes = {name: _codes(name, values, names) for name, values in labels.items()}
@@ -212,11 +212,9 @@ def _whole(labels: AnyArray) -> AnyArray:
     """Classes as texts or integers of eight bytes; other numbers are no classes."""
     if labels.dtype.kind in "UO":
         return labels.astype(np.str_, copy=False)
-    if labels.dtype == np.int64:
-        return labels
     with np.errstate(invalid="ignore"):
         whole = labels.astype(np.int64, copy=False)
-    if (whole != labels).any():
+    if whole is not labels and (whole != labels).any():
         fix = 'Pass probabilities or scores as scores=, targets with task="regression".'
         raise InputError(f"labels are not whole, such as {labels[whole != labels][0]:.4g}", fix=fix)
     return whole
@@ -245,9 +243,8 @@ def _codes(name: str, labels: AnyArray, names: AnyArray) -> Ints:
     is_run = names.dtype.kind == "i" and names[-1] - names[0] == len(names) - 1
     # Most often they are numbered from 0, which needs neither a search nor a copy.
     codes = np.searchsorted(names, labels) if not is_run else labels - names[0] if names[0] else labels
-    unknown = (codes < 0) | (codes >= len(names))
-    if unknown.any():
-        what = f"has the label {labels[unknown][0]}, which is no class"
+    if codes.min() < 0 or codes.max() >= len(names):
+        what = f"has the label {labels[(codes < 0) | (codes >= len(names))][0]}, which is no class"
         raise InputError(what, where=name, fix="Number the classes as the columns of scores, from 0.")
     return codes
 
