@@ -68,8 +68,8 @@ def read(y_true: Any, y_pred: Any, scores: Any, rules: Rules) -> tuple[Samples, 
     one_task = task == "multilabel" and arrays["y_true"].shape[1] == 1
     conventions: dict[str, str] = {"task": "binary" if one_task else task}
     if not usable.all():
-        labels, left = int(labelled.sum()), int(usable.sum())
-        conventions["nan"] = f"omitted {usable.size - labels:,} unlabelled, {labels - left:,} unpredicted"
+        given, left = int(labelled.sum()), int(usable.sum())
+        conventions["nan"] = f"omitted {usable.size - given:,} unlabelled, {given - left:,} unpredicted"
     if several:
         return (_of_tasks if task == "multilabel" else _of_targets)(arrays, usable), np.arange(n), conventions
     kept = np.flatnonzero(usable)
