@@ -288,3 +288,78 @@ def test_items_of_other_truths_are_not_compared(names: Any) -> None:
     if metric == "mae":  # a prediction that is missing is no other truth
         part = prediction.evaluate(names[truth], np.where(np.arange(60) < 3, np.nan, names[truth]), nan="omit")
         assert stats.compare({"one": one, "two": part}, metric=metric, over="items").pairs
+
+
+def test_a_bare_zero_above_decimals_is_a_header(tmp_path: Path) -> None:
+    """Data frames write it above a column without a name."""
+    (tmp_path / "labels.csv").write_text("0\n0.0\n\n1.0\n2.5\n")
+    assert read_labels("labels.csv", tmp_path).tolist() == [0, 1, 2.5]
+    (tmp_path / "labels.csv").write_text("0\n1.5\n2\n")
+    assert read_labels("labels.csv", tmp_path).tolist() == [0, 1.5, 2]
+
+
+def test_a_bare_zero_above_whole_numbers_is_settled_by_the_other_files(tmp_path: Path) -> None:
+    truth, labels, scores = RNG.integers(0, 2, 40), RNG.integers(0, 2, 40), RNG.random(40)
+    names = {each: str(tmp_path / f"{each}.csv") for each in ("true", "pred", "scores")}
+    for (name, path), values in zip(names.items(), (truth, labels, scores), strict=True):
+        Path(path).write_text("\n".join(["0", *map(str, values.tolist())]) + "\n")
+        np.save(tmp_path / f"{name}.npy", values)
+    expected = prediction.evaluate(truth, labels, scores=scores)
+    for binary in names:
+        found = evaluate_files("prediction", **names | {binary: str(tmp_path / f"{binary}.npy")})
+        assert {key: each.value for key, each in found.items()} == {key: each.value for key, each in expected.items()}
+    for given in (names, {name: names[name] for name in ("true", "pred")}):
+        with pytest.raises(InputError, match=r"begin with 0, which may be a header.*Name the columns: pandas\.Series"):
+            evaluate_files("prediction", **given)
+    Path(names["pred"]).write_text("\n".join(["0", *map(str, labels[1:].tolist())]) + "\n")
+    found = evaluate_files("prediction", true=names["true"], pred=names["pred"])
+    assert found["accuracy"].value == np.mean(truth == np.r_[0, labels[1:]])
+
+
+def test_classes_that_only_the_prediction_has_are_classes() -> None:
+    found = prediction.evaluate([0, 1, 1, 0], [0, 1, 2, 0])
+    assert (found.conventions["task"], found["accuracy"].value) == ("multiclass", 0.75)
+    for truth, predicted, options in (
+        ([0, 1, 1], [0, 1, 2], {"positive": 1}),
+        ([0, 1, 1], [0.0, 1.0, 2.0], {}),
+        (["a", "b", "c"], ["a", "b", "c"], {"task": "binary"}),
+    ):
+        with pytest.raises(InputError, match=r'have 3 classes. Pass task="multiclass", and no positive='):
+            prediction.evaluate(truth, predicted, **options)
+
+
+def test_labels_in_one_column_are_labels() -> None:
+    """OGB's `data.y` is (n, 1)."""
+    column = np.array([[0], [0], [1], [1]])
+    edges = [[0, 1], [1, 2], [2, 3]]
+    assert prediction.by_homophily(edges, column).tolist() == prediction.by_homophily(edges, column[:, 0]).tolist()
+    found = prediction.evaluate(
+        column, [0, 1, 1, 1], cluster=column, groups={"part": column}, ids=[["a"], ["b"], ["c"], ["d"]]
+    )
+    assert found.by("part")["n"].tolist() == [2, 2]
+    assert prediction.evaluate([["a"], ["b"]], ["a", "a"])["accuracy"].value == 0.5
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+@pytest.mark.parametrize(
+    "wrap", [list, lambda names: np.array(names, object), lambda names: [[each] for each in names]]
+)
+def test_names_may_be_missing(missing: Any, wrap: Any) -> None:
+    truth, labels = wrap(["a", missing, "b", "b"]), wrap(["a", "b", "a", missing])
+    found = prediction.evaluate(truth, labels, nan="omit")
+    assert found.conventions["nan"] == "omitted 1 unlabelled, 1 unpredicted"
+    assert (found["accuracy"].value, found["accuracy"].n) == (0.5, 2)
+    with pytest.raises(InputError, match=r'y_true: 1 of 4 values are NaN, the first at index 1. Pass nan="omit"'):
+        prediction.evaluate(truth, labels)
+
+
+def test_two_edges_may_be_rows_or_columns() -> None:
+    with pytest.raises(InputError, match=r"edges: may have its two edges in rows or in columns. Pass both directions"):
+        prediction.by_degree([[0, 1], [2, 3]], 4)
+    assert prediction.by_degree([[0, 2, 1, 3], [2, 0, 3, 1]], 4).tolist() == ["1"] * 4
+    assert prediction.by_degree([[0, 1], [1, 2]], 3).tolist() == ["1", "2–3", "1"]
+
+
+def test_one_task_of_a_benchmark_is_binary() -> None:
+    found = prediction.evaluate([[0], [1], [1]], scores=[[0.1], [0.4], [0.3]], protocol="ogbg-molhiv")
+    assert found.conventions["task"] == "binary"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from graphgauge.core.items import Items
 from graphgauge.io.arrays import open_array
 from graphgauge.io.code import load_code
 from graphgauge.io.places import is_url, local_file, readable
-from graphgauge.io.tables import read_labels, read_ragged, read_set, read_table
+from graphgauge.io.tables import begins_with_zero, read_labels, read_ragged, read_set, read_table
 from graphgauge.io.text import read_lines
 
 READERS: dict[str, Callable[[str, Path], Any]] = {
@@ -38,6 +38,25 @@ def open_input(declared: Input, value: Any, folder: Path, *, trust_code: bool) -
     if isinstance(value, tuple | list):
         return _joined(declared, [_open(declared, text, folder, trust_code) for text in value], list(value))
     return _open(declared, value, folder, trust_code)
+
+
+def without_headers(inputs: Iterable[Input], values: dict[str, Any], fields: dict[str, Any], folder: Path) -> None:
+    """Take the header 0, which data frames write above a column that has no name, from `values`, one per item.
+
+    Above whole numbers and scores it may be an entry as well: one row more than others have tells. Where nothing does,
+    two such files are refused.
+    """
+    along = [each for each in inputs if each.along and not each.many and values[each.name] is not None]
+    read_whole = [each.name for each in along if each.kind == "array" or values[each.name].dtype.kind == "i"]
+    doubtful = [name for name in read_whole if values[name].ndim == 1 and begins_with_zero(fields[name], folder)]
+    rows = {len(values[each.name]) for each in along if each.name not in doubtful}
+    lengths = {len(values[name]) for name in doubtful}
+    if not rows and len(lengths) == 1 and len(doubtful) > 1:
+        what = f"{' and '.join(doubtful)} begin with 0, which may be a header or the first entry"
+        raise InputError(what, fix='Name the columns: pandas.Series(labels, name="label").to_csv(path, index=False).')
+    for name in doubtful:
+        if (rows or {min(lengths)}) == {len(values[name]) - 1}:
+            values[name] = values[name][1:]
 
 
 def _open(declared: Input, text: str, folder: Path, trust_code: bool) -> Any:

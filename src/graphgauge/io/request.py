@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +22,7 @@ from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.state import State, state_class
 from graphgauge.io.code import source_hash
 from graphgauge.io.hashing import array_hash, file_hash
-from graphgauge.io.kinds import open_input
+from graphgauge.io.kinds import open_input, without_headers
 from graphgauge.io.places import is_pattern, is_url, local_file, matching, split_member
 
 # The input, the name of its file, and its value if it is of this file alone.
@@ -77,7 +78,8 @@ class Request(Struct, frozen=True, kw_only=True):
         """Open every input: the arguments of the door's function."""
         door = self.declared
         values = door.read(self.fields)
-        files: list[tuple[str, str, Any]] = []
+        files: list[tuple[str, str]] = []
+        fields = dict(values)
         for each in door.inputs:
             value = values[each.name]
             if value is None:
@@ -86,9 +88,11 @@ class Request(Struct, frozen=True, kw_only=True):
                 value = _texts(each, value, folder)
             values[each.name] = open_input(each, value, folder, trust_code=trust_code)
             if not each.is_code:
-                texts = _texts(each, value, folder)
-                files += [(each.name, text, values[each.name] if len(texts) == 1 else None) for text in texts]
-        return Opened(values, tuple(files))
+                files += [(each.name, text) for text in _texts(each, value, folder)]
+        if not door.parts:
+            without_headers(door.inputs, values, fields, folder)
+        several = Counter(name for name, _ in files)
+        return Opened(values, tuple((name, text, values[name] if several[name] == 1 else None) for name, text in files))
 
     def parts(self, folder: Path = Path()) -> list[Request]:
         """This request in as many parts as its inputs have files: one, unless states of the family can be merged."""

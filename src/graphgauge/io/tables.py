@@ -82,6 +82,14 @@ def read_labels(text: str, folder: Path = Path()) -> AnyArray:
     return open_array(text, folder)
 
 
+def begins_with_zero(text: str, folder: Path = Path()) -> bool:
+    """Whether the first line of a .csv is a bare 0."""
+    if Path(text).suffix.lower() != ".csv":
+        return False
+    with local_file(text, folder).open(encoding="utf-8-sig") as stream:
+        return stream.readline().strip(' \t\r\n"') == "0"
+
+
 def _parquet_table(path: Path) -> dict[str, AnyArray]:
     table = read_parquet(path)
     return {name: arrow_column(table[name], f"{path}, column {name}") for name in table.column_names}

@@ -62,7 +62,8 @@ def read_numbers(path: Path) -> tuple[list[str] | None, Floats]:
 def read_label_column(path: Path) -> AnyArray:
     """The only column, of numbers or of names; or several columns of numbers.
 
-    A header is recognised above numbers. Above names it cannot be told from one, unless the first name comes again.
+    A header is recognised above numbers, also a bare 0 above decimals, which data frames write over a column without a
+    name. Above names it cannot be told from one, unless the first name comes again.
     """
     rows = list(_rows(path))
     if not rows:
@@ -76,8 +77,10 @@ def read_label_column(path: Path) -> AnyArray:
         return numbers
     cells = [cell for _, (cell,) in _equally_long(iter(rows), width, path)]
     is_number = [not cell.strip() or _is_number(cell) for cell in cells]
-    if all(is_number[1:]) and (is_number[0] or len(cells) > 1):
-        return _values(cells if is_number[0] else cells[1:], str(path))
+    decimals = {"." in cell for cell in cells[1:] if cell.strip()} == {True}
+    headed = not is_number[0] or (decimals and cells[0].strip() == "0")
+    if all(is_number[1:]) and (not headed or len(cells) > 1):
+        return _values(cells[1:] if headed else cells, str(path))
     if cells[0] not in cells[1:]:
         fix = "Write names as .txt, one per line without a header, or as .json or .npy."
         raise InputError(f"{cells[0]!r:.60} may be a name or a header", where=str(path), fix=fix)

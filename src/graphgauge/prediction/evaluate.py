@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_labels, as_numeric, require_shape
+from graphgauge.core.arrays import as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grid import Grid, column
@@ -27,8 +27,9 @@ from graphgauge.core.metric import Metric
 from graphgauge.core.options import confidence_level, nan_policy, whole_number
 from graphgauge.core.registry import select
 from graphgauge.core.types import AnyArray, Floats, Ints
+from graphgauge.prediction.doors import Task
 from graphgauge.prediction.figure import drawings
-from graphgauge.prediction.inputs import TASKS, Rules, Task, read
+from graphgauge.prediction.inputs import TASKS, Rules, labels_of, read
 from graphgauge.prediction.metrics import OF_CLASSES, as_share, brier_scores, log_losses, of_labels, ratio
 from graphgauge.prediction.sample import Classes, Sample, estimate_of
 from graphgauge.protocols import under_protocols
@@ -114,7 +115,9 @@ def evaluate(
     rules = Rules(task, positive, probabilities, bins, missing, complete=protocol is not None)
     plain, kept, conventions = read(y_true, y_pred, scores, rules)
     n = len(y_true)
-    names, amounts = _ids(ids, n, kept), _weights(weights, n, kept)
+    names, amounts = _labels("ids", ids, n, kept), _weights(weights, n, kept)
+    if names is not None and len(np.unique(names)) < len(names):
+        raise InputError("a name occurs twice", where="ids", fix="Give every item its own id.")
     clusters, trained = _labels("cluster", cluster, n, kept), _labels("train_ids", train_ids)
     samples: dict[str, Any] = {name: replace(each, weights=amounts, cluster=clusters) for name, each in plain.items()}
     chosen, named = select("prediction", metrics, samples)
@@ -147,7 +150,7 @@ def evaluate(
 
 def _labels(name: str, values: Any, n: int | None = None, kept: Any = ...) -> Any:
     """Labels, one for each of `n` items: those of the items that are kept."""
-    labels = None if values is None else as_labels(values, name)
+    labels = None if values is None else labels_of(values, name)
     if labels is not None and n not in (None, len(labels)):
         raise InputError(f"has {len(labels)} labels for {n} items", where=name, fix="One label per item.")
     return None if labels is None else labels[kept]
@@ -162,14 +165,6 @@ def _weights(weights: Any, n: int, kept: Ints) -> Floats | None:
         what = f"expected {n} numbers that are not negative, and not all 0"
         raise InputError(what, where="weights", fix="One weight per item.")
     return amounts[kept]
-
-
-def _ids(values: Any, n: int, kept: Ints) -> Any:
-    """The names of the items; one that comes again would count twice."""
-    ids = _labels("ids", values, n, kept)
-    if ids is not None and len(np.unique(ids)) < len(ids):
-        raise InputError("a name occurs twice", where="ids", fix="Give every item its own id.")
-    return ids
 
 
 def _items(samples: Mapping[str, Any], ids: Any, weights: Floats | None, cluster: Any) -> Items:
@@ -231,7 +226,10 @@ def _by_task(samples: Mapping[str, Any]) -> dict[str, Division]:
     n = np.count_nonzero(next(iter(samples.values())).known, axis=0)
     if len(n) < 2:
         return {}
-    return {"task": (list(range(len(n))), n, {name: each.divided_by_task() for name, each in samples.items()})}
+    tasks = list(range(len(n)))
+    return {
+        "task": (tasks, n, {k: replace(each, divided=tuple(map(each.single, tasks))) for k, each in samples.items()})
+    }
 
 
 # ---- labels of nodes for breakdowns
@@ -258,10 +256,10 @@ def by_homophily(edges: Any, labels: Any) -> AnyArray:
     `edges` are as in `by_degree`; `labels` has the class of each node.
 
     >>> from graphgauge.prediction import by_homophily
-    >>> by_homophily([[0, 1], [0, 2]], ["a", "a", "b"]).tolist()
-    ['0.25–0.5', '0.75–1', '0–0.25']
+    >>> by_homophily([[0, 1], [0, 2], [0, 3]], ["a", "a", "b", "b"]).tolist()
+    ['0.25–0.5', '0.75–1', '0–0.25', '0–0.25']
     """
-    classes = as_labels(labels, "labels")
+    classes = labels_of(labels, "labels")
     ends, others = _neighbours(edges, len(classes))
     degree = np.bincount(ends, minlength=len(classes))
     agreed = np.bincount(ends, classes[ends] == classes[others], len(classes))
@@ -274,11 +272,14 @@ def _neighbours(edges: Any, n: int) -> tuple[Ints, Ints]:
     """Nodes and their neighbours, other nodes: each undirected edge once in both directions."""
     whole_number("n", n, 0)
     array = as_numeric(edges, "edges")
-    array = array.T if array.ndim == 2 and array.shape[0] == 2 != array.shape[1] else array
+    array = array.T if array.ndim == 2 and array.shape[0] == 2 else array
     require_shape(array, (None, 2), "edges", "A row per edge, or the two rows of edge_index.")
     outside = array[(array < 0) | (array >= n) | (array != np.floor(array))]
     if outside.size:
         raise InputError(f"has a node {outside[0]} of {n}", where="edges", fix="Number the nodes from 0.")
+    if array.shape == (2, 2) and (array != array.T).any():
+        fix = "Pass both directions of each edge, (4, 2) or (2, 4)."
+        raise InputError("may have its two edges in rows or in columns", where="edges", fix=fix)
     source, target = np.concatenate([array, array[:, ::-1]]).astype(np.int64).T
     code = np.unique((source * n + target)[source != target])
     return code // n, code % n

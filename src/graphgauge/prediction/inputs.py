@@ -7,23 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 
 from graphgauge.core.arrays import as_array, as_labels, as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.prediction.doors import Task
 from graphgauge.prediction.sample import Classes, Columns, Sample, Scores, Targets, Tasks
 
-Task = Literal["binary", "multiclass", "multilabel", "regression"]
-TASKS = ("binary", "multiclass", "multilabel", "regression")
+TASKS = get_args(Task)
 Arrays = Mapping[str, AnyArray]
 Samples = dict[str, Sample]
 # Rows of probabilities may miss one by this much: numbers of half precision do.
 _NEAR_ONE = 5e-3
 # Whole numbers in a range of this many times the items are counted; others are sorted.
 _WIDE = 4
+# None, NaN and the NA of pandas among names, written as texts.
+_NO_NAME = ("None", "nan", "<NA>")
 # Rows that are copied at once.
 _ROWS = 512
 
@@ -63,38 +65,61 @@ def read(y_true: Any, y_pred: Any, scores: Any, rules: Rules) -> tuple[Samples, 
         elif name != "scores":
             require_shape(values, (None,), name, 'One label per item. Is it task="multilabel"?')
     labelled, usable = _present(arrays, rules)
-    conventions: dict[str, str] = {"task": task}
+    one_task = task == "multilabel" and arrays["y_true"].shape[1] == 1
+    conventions: dict[str, str] = {"task": "binary" if one_task else task}
     if not usable.all():
-        labels, left = int(labelled.sum()), int(usable.sum())
-        conventions["nan"] = f"omitted {usable.size - labels:,} unlabelled, {labels - left:,} unpredicted"
+        given, left = int(labelled.sum()), int(usable.sum())
+        conventions["nan"] = f"omitted {usable.size - given:,} unlabelled, {given - left:,} unpredicted"
     if several:
         return (_of_tasks if task == "multilabel" else _of_targets)(arrays, usable), np.arange(n), conventions
     kept = np.flatnonzero(usable)
     rows = arrays if len(kept) == n else {name: values[kept] for name, values in arrays.items()}
-    samples, ruled = (_of_two if task == "binary" else _of_classes)(rows, rules)
+    labels = {name: _whole(values) for name, values in rows.items() if name != "scores"}
+    samples, ruled = (_of_two if task == "binary" else _of_classes)(labels, rows.get("scores"), rules)
     return samples, kept, conventions | ruled
 
 
 def _column(name: str, values: Any) -> AnyArray:
-    """Labels or numbers, (n,) or (n, columns)."""
+    """Labels or numbers, (n,) or (n, columns); names of which some are missing are objects."""
     if name != "scores" and as_array(values, name).dtype.kind in "OUS":
-        return as_labels(values, name)
+        return _names_of(values, name)
     array = as_numeric(values, name)
     if array.ndim not in (1, 2):
         raise InputError(f"has shape {array.shape}", where=name, fix="One row per item, one column per class or task.")
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
+def labels_of(values: Any, name: str) -> AnyArray:
+    """One label per item; one column, as OGB's (n, 1), is the same."""
+    array = as_array(values, name)
+    return as_labels(array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else values, name)
+
+
+def _names_of(values: Any, name: str) -> AnyArray:
+    """Names; if some are missing, objects with NaN in their places."""
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return labels_of(values, name)
+    given = np.array(values, object)
+    missing = np.reshape([type(each) is not str and str(each) in _NO_NAME for each in given.flat], given.shape)
+    if not missing.any():
+        return labels_of(values, name)
+    names = labels_of(np.where(missing, "", given), name).astype(object)
+    names[missing.ravel()] = np.nan
+    return names
+
+
 def _task_of(arrays: Arrays, positive: Any) -> Task:
     """The task that the arrays can only be of."""
     true, points = arrays["y_true"], arrays.get("scores")
-    named = true.dtype.kind == "U"
+    named = true.dtype.kind in "UO"
     zero_one = not named and _are_signs(true, true == true)
     fractions = not (named or zero_one) and bool(((true != np.floor(true)) & (true == true)).any())
     by_class = points is not None and points.ndim == 2
     if true.ndim == 2 and zero_one:
         return "multilabel"
-    if true.ndim == 1 and (positive is not None or (zero_one and not by_class)):
+    pred = arrays.get("y_pred", true)
+    two = zero_one and (pred.dtype.kind not in "iu" or _are_signs(pred, pred == pred))
+    if true.ndim == 1 and (positive is not None or (two and not by_class)):
         return "binary"
     if true.ndim == 1 and (named or by_class or all(values.dtype.kind in "iu" for values in arrays.values())):
         return "multiclass"
@@ -112,7 +137,8 @@ def _are_signs(values: AnyArray, usable: Mask) -> bool:
 def _present(arrays: Arrays, rules: Rules) -> tuple[Mask, Mask]:
     """Which cells, or rows, have a truth, and which of these a prediction; NaN is refused unless it is omitted."""
     labelled = usable = np.asarray(arrays["y_true"] == arrays["y_true"])
-    for name, values in arrays.items():
+    for name, given in arrays.items():
+        values = np.where(given == given, 0.0, np.nan) if given.dtype == object else given
         if rules.nan == "raise":
             refuse_nan(values, name, fix='Pass nan="omit" to leave them out.')
         elif values.dtype.kind == "f" and name != "y_true":
@@ -128,50 +154,44 @@ def _present(arrays: Arrays, rules: Rules) -> tuple[Mask, Mask]:
 # ---- one label per item
 
 
-def _of_two(arrays: Arrays, rules: Rules) -> tuple[Samples, dict[str, str]]:
+def _of_two(labels: Arrays, points: AnyArray | None, rules: Rules) -> tuple[Samples, dict[str, str]]:
     """The samples of labels and of scores of two classes; and which one is positive, and where labels are from."""
-    labels = {name: _whole(values) for name, values in arrays.items() if name != "scores"}
     found, positive = _names(labels).tolist(), rules.positive
-    if positive is None and not set(found) <= {0, 1}:
+    if positive is None and not set(found) <= {0, 1} and len(found) <= 2:
         what = f"two classes, {' and '.join(map(str, found[:2]))}"
         raise OptionError(what, fix="Pass positive=, the one of interest.")
     if labels["y_true"].dtype.kind != "U":  # a command line gives numbers as texts
         positive = {str(each): each for each in (0, 1, *found)}.get(str(1 if positive is None else positive), positive)
     others = [each for each in found if each != positive]
     if len(others) > 1:
-        raise InputError(
-            f"has {len(found)} classes", where="y_true", fix='Leave positive= out, or pass task="multiclass".'
-        )
+        raise InputError(f"have {len(found)} classes", where="labels", fix='Pass task="multiclass", and no positive=.')
     other = others[0] if others else f"not {positive}" if isinstance(positive, str) else 1 - positive
     codes = {name: (values == positive).astype(np.int64) for name, values in labels.items()}
     samples: Samples = {}
     conventions = {"positive": str(positive)}
-    if "scores" in arrays:
-        column, true = arrays["scores"], codes["y_true"]
-        require_shape(column, (None,), "scores", "Pass those of the positive class, one per item.")
-        samples["scores"] = Scores(true=true.astype(np.int8)[:, None], scores=column[:, None])
+    true = codes["y_true"]
+    if points is not None:
+        require_shape(points, (None,), "scores", "Pass those of the positive class, one per item.")
+        samples["scores"] = Scores(true=true.astype(np.int8)[:, None], scores=points[:, None])
         if rules.probabilities:
-            p = _probabilities(np.stack([1 - column, column], axis=1))
+            p = _probabilities(np.stack([1 - points, points], axis=1))
             samples["probabilities"] = Columns(true=true, scores=p, binary=True, bins=rules.bins)
             if "y_pred" not in codes:
                 codes["y_pred"], conventions["labels"] = p.argmax(axis=1), "probability above 0.5"
     if "y_pred" in codes:
         names = (str(other), str(positive))
-        samples["classes"] = samples["binary"] = Classes(true=codes["y_true"], pred=codes["y_pred"], names=names)
+        samples["classes"] = samples["binary"] = Classes(true=true, pred=codes["y_pred"], names=names)
     return samples, conventions
 
 
-def _of_classes(arrays: Arrays, rules: Rules) -> tuple[Samples, dict[str, str]]:
+def _of_classes(labels: Arrays, points: AnyArray | None, rules: Rules) -> tuple[Samples, dict[str, str]]:
     """The samples of labels and of scores; and where labels are from, if they are not given."""
-    labels = {name: _whole(values) for name, values in arrays.items() if name != "scores"}
-    points = arrays.get("scores")
     if points is None:
         names = _names(labels)
     elif points.ndim == 1:
         raise InputError("has one number per item", where="scores", fix="One column per class.")
     elif labels["y_true"].dtype.kind == "U":
-        fix = "Number the classes as the columns, from 0."
-        raise OptionError("y_true has names, and scores only columns", fix=fix)
+        raise OptionError("y_true has names, and scores only columns", fix="Number the classes as the columns, from 0.")
     else:
         names = np.arange(points.shape[1])
     codes = {name: _codes(name, values, names) for name, values in labels.items()}
@@ -190,11 +210,11 @@ def _of_classes(arrays: Arrays, rules: Rules) -> tuple[Samples, dict[str, str]]:
 
 def _whole(labels: AnyArray) -> AnyArray:
     """Classes as texts or integers of eight bytes; other numbers are no classes."""
-    if labels.dtype.kind == "U":
-        return labels
+    if labels.dtype.kind in "UO":
+        return labels.astype(np.str_, copy=False)
     with np.errstate(invalid="ignore"):
         whole = labels.astype(np.int64, copy=False)
-    if (whole != labels).any():
+    if whole is not labels and (whole != labels).any():
         fix = 'Pass probabilities or scores as scores=, targets with task="regression".'
         raise InputError(f"labels are not whole, such as {labels[whole != labels][0]:.4g}", fix=fix)
     return whole
@@ -212,7 +232,7 @@ def _distinct(labels: AnyArray) -> AnyArray:
     if labels.dtype.kind == "i" and labels.size:
         low, high = int(labels.min()), int(labels.max())
         if high - low < _WIDE * max(labels.size, 1024):
-            return np.flatnonzero(np.bincount(labels - low)) + low
+            return np.flatnonzero(np.bincount(labels - low if low else labels)) + low
     return np.unique(labels)
 
 
@@ -221,10 +241,10 @@ def _codes(name: str, labels: AnyArray, names: AnyArray) -> Ints:
     if not labels.size:
         return np.zeros(0, np.int64)
     is_run = names.dtype.kind == "i" and names[-1] - names[0] == len(names) - 1
-    codes = labels - names[0] if is_run else np.searchsorted(names, labels)  # most often it needs no search
-    unknown = (codes < 0) | (codes >= len(names))
-    if unknown.any():
-        what = f"has the label {labels[unknown][0]}, which is no class"
+    # Most often they are numbered from 0, which needs neither a search nor a copy.
+    codes = np.searchsorted(names, labels) if not is_run else labels - names[0] if names[0] else labels
+    if codes.min() < 0 or codes.max() >= len(names):
+        what = f"has the label {labels[(codes < 0) | (codes >= len(names))][0]}, which is no class"
         raise InputError(what, where=name, fix="Number the classes as the columns of scores, from 0.")
     return codes
 

@@ -21,6 +21,7 @@ from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
 from graphgauge.prediction.sample import Classes, Columns, Sample, Scores, Statistic, Targets, Tasks, estimate, nanmean
 from graphgauge.stats import intervals
+from graphgauge.stats.errors import is_rounding
 
 # ---- intervals by the range of the value
 
@@ -87,8 +88,7 @@ def _of_cells(table: Floats, measure: TableMeasure) -> Measured:
 def of_labels(part: Classes | Tasks, measure: TableMeasure) -> Statistic:
     """A measure of the labels, the mean over tasks; of independent items its error is that of the cells."""
     if isinstance(part, Classes) and part.independent:
-        value, influence = _of_cells(part.table, measure)
-        return Statistic(value, part.n, *part.error_of_cells(influence))
+        return part.of_cells(*_of_cells(part.table, measure))
     tasks = [(rows, labels, *_of_cells(labels.table, measure)) for rows, labels in part.by_task()]
     return part.over_tasks([(rows, value, moved[each.true, each.pred]) for rows, each, value, moved in tasks])
 
@@ -429,7 +429,7 @@ def r2(true: Floats, pred: Floats, share: Floats) -> Measured:
     """Share of the variance of the targets that is explained; NaN if they are equal up to rounding."""
     squares, around = (pred - true) ** 2, (true - share @ true) ** 2
     error, spread = float(share @ squares), float(share @ around)
-    if _flat(true, spread):
+    if is_rounding(math.sqrt(spread), np.abs(true).max()):
         return np.nan, np.zeros_like(true)
     return 1 - error / spread, (error * around / spread - squares) / spread
 
@@ -447,8 +447,8 @@ _correlation = partial(
 def _standard(values: Floats, share: Floats) -> tuple[Floats, float]:
     """Numbers less their mean, in units of their standard deviation, and that: 0 if it is only rounding."""
     away = values - share @ values
-    spread = float(share @ away**2)
-    return (away, 0.0) if _flat(values, spread) else (away / np.sqrt(spread), math.sqrt(spread))
+    scale = math.sqrt(share @ away**2)
+    return (away, 0.0) if is_rounding(scale, np.abs(values).max()) else (away / scale, scale)
 
 
 def _linear(x: Floats, y: Floats, share: Floats) -> Measured:
@@ -487,8 +487,3 @@ def _above(values: Floats, carried: Floats) -> Floats:
     distinct, place = np.unique(values, return_inverse=True)
     sums = np.bincount(place, carried, len(distinct))
     return np.asarray((sums.sum() - np.cumsum(sums) + sums / 2)[place])
-
-
-def _flat(values: Floats, variance: float) -> bool:
-    """Whether a variance is only rounding of these numbers."""
-    return math.sqrt(variance) <= 1e-12 * float(np.abs(values).max())

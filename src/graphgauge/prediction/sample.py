@@ -117,12 +117,14 @@ class Classes(Sample):
     def table(self) -> Floats:
         """The confusion table: the weight of items by true (row) and predicted class (column)."""
         size = len(self.names)
-        cells = np.bincount(self.true * np.int64(size) + self.pred, self.weights, size * size)
+        place = self.true * np.int64(size)
+        place += self.pred
+        cells = np.bincount(place, self.weights, size * size)
         return cells.reshape(size, size).astype(np.float64, copy=False)
 
-    def error_of_cells(self, influence: Floats) -> tuple[float, float]:
-        """`error_of` independent items, of which those of one cell have the same influence."""
-        return _error_of_cells(influence.ravel(), self.table.ravel())
+    def of_cells(self, value: float, influence: Floats) -> Statistic:
+        """A statistic of independent items, of which those of one cell have the same influence."""
+        return Statistic(value, self.n, *_error_of_cells(influence.ravel(), self.table.ravel()))
 
     def by_task(self) -> Iterator[tuple[Any, Classes]]:
         """The one task, of all items."""
@@ -175,10 +177,6 @@ class OfTasks(Sample):
         """One task of several."""
         content = {name: getattr(self, name) for name in ("true", "pred", "scores") if hasattr(self, name)}
         return replace(self, **{name: each[:, task : task + 1] for name, each in content.items()})
-
-    def divided_by_task(self) -> Self:
-        """The same, divided into its tasks."""
-        return replace(self, divided=tuple(map(self.single, range(self.true.shape[1]))))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
