@@ -68,7 +68,9 @@ class Row(NamedTuple):
         try:
             return read_number(cell)
         except ValueError as error:
-            fix = "Write the number alone, or a printed mean as 81.5 ± 0.7." if _looks_like_number(cell) else None
+            fix = "Write the number alone, or a printed mean as 81.5 ± 0.7."
+            if not _looks_like_number(cell):
+                fix = 'Write a number, or leave the cell of a run without one empty: missing="omit" leaves it out.'
             raise InputError(f"{name}: {error}", where=self.where, fix=fix) from None
 
 
