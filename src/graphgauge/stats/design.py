@@ -33,11 +33,11 @@ DatasetsDesign = Literal["drawn", "these"]
 DESIGNS, DATASETS = ("auto", "paired", "unpaired"), ("drawn", "these")
 # The squares of larger scores are infinite.
 _LARGEST = 1e150
-_KEEP = "Evaluate all runs with --keep-items, or save the evaluations with their items."
 # What else to do in families whose runs may have no items.
-_NO_ITEMS = {
-    "recovery": f"{_KEEP} A single graph has none: evaluate lists of graphs.",
-    "generation": "Generators are compared by their samples: generation.compare_samples.",
+NO_ITEMS = {
+    "recovery": "Learners are compared on several graphs: recovery.evaluate(truths, predictions), with --keep-items in "
+    'files, and over="items".',
+    "generation": "Single generators are compared by their samples: generation.compare_samples.",
 }
 
 # What to do if items were asked something else, by the name of what differs.
@@ -47,7 +47,6 @@ _ASKED = {
     "weights": "Give all runs the same weights=.",
     "cells": "Evaluate all runs with the same cells masked.",
     "sums of truths": "Evaluate all runs against the same truths, from the same first step on: steps are numbered.",
-    "truths": "Evaluate all runs against the same truths.",
 }
 
 
@@ -371,7 +370,7 @@ def _share_negatives(run: Run, metric: str) -> bool:
 def _items_of(run: Run, metric: str) -> Items:
     items = run.items
     if items is None:
-        fix = _NO_ITEMS.get(run.family, _KEEP)
+        fix = NO_ITEMS.get(run.family, "Evaluate with --keep-items, or save the evaluations with their items.")
         raise InputError(f"{run} has no values of single items", where=run.source or None, fix=fix)
     if metric not in items.values:
         usual = f"such as {family(run.family).headlines[0]}" if run.family in family_names() else "of items"

@@ -139,7 +139,6 @@ class Comparison(Shown, Struct, frozen=True, kw_only=True, eq=False, dict=True):
     critical_difference: Number = math.nan
     conventions: dict[str, str] = {}
     invalid: dict[str, str] = {}
-    unfair: str | None = None
     notes: tuple[str, ...] = ()
     advice: str = ""
 
@@ -201,7 +200,7 @@ class Comparison(Shown, Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def conclusion(self) -> str:
         """One sentence that a paper could quote; then what the margin says, and what else could compare the methods."""
         margins = listing(self.margins, _MOST_NOTES, " ")
-        return " ".join(filter(None, [_conclusion(self), margins, self.advice and sentence(self.advice)]))
+        return " ".join(filter(None, [_conclusion(self), margins, self.advice]))
 
     @property
     def margins(self) -> list[str]:
@@ -301,8 +300,8 @@ def verdict_of(difference: float, p_holm: float, lowest: float, better: str, alp
 def _conclusion(found: Comparison) -> str:
     """One sentence that a paper could quote, with p, effect size and its word."""
     first = found.best if found.baseline is None else found.baseline
-    others = {name: found[first, name] for name in found.methods if name != first}
-    pairs = {name: pair for name, pair in others.items() if pair.verdict != "invalid"}
+    pairs = {name: found[first, name] for name in found.methods if name != first}
+    pairs = {name: pair for name, pair in pairs.items() if pair.verdict != "invalid"}
     if not pairs:
         reasons = dict.fromkeys(found.invalid.values())
         who = [together([name for name, own in found.invalid.items() if own == why]) for why in reasons]
@@ -446,7 +445,7 @@ def _remarks(found: Comparison) -> Iterator[str]:
     yield from found.margins
     loud = [note for note in found.notes if note.startswith(("warning", "error"))]
     quiet = [note for note in found.notes if note not in loud][: max(0, _MOST_NOTES - len(loud))]
-    yield from (sentence(note) for note in (*loud, *([found.unfair] if found.unfair else []), *quiet))
+    yield from (sentence(note) for note in (*loud, *quiet))
 
 
 def _value(found: Comparison, standing: Standing) -> str:

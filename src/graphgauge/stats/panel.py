@@ -56,7 +56,7 @@ class Panel:
     """One metric over methods, datasets and seeds; a run without a value has NaN, and a gap says why.
 
     `scores` are by dataset, method and seed. `invalid` are methods that no comparison can rank, because of an
-    error or because the metric is not fair to the class of graphs that they predict; `unfair` says which these are.
+    error or because the metric is not fair to the class of graphs that they predict, if `unfair`.
     """
 
     metric: str
@@ -71,7 +71,7 @@ class Panel:
     truths: Mapping[Run, truth.Truths]
     different: Mapping[str, str] = field(default_factory=dict)
     invalid: Mapping[str, str] = field(default_factory=dict)
-    unfair: str | None = None
+    unfair: bool = False
 
     @property
     def methods(self) -> list[str]:
@@ -178,6 +178,7 @@ def panel_of(
     unfair = _unfair(scored, metric)
     fair = _fair_metrics(scored, metric) if unfair else ""
     who = together([f"{method} ({each})" for method, each in unfair.items()])
+    why = f"it counts marks that graphs of {who} leave open as missing"
     return Panel(
         metric,
         direction or first.direction or usual_direction(metric),
@@ -188,6 +189,7 @@ def panel_of(
         (
             *truth.warning(different),
             *remarks,
+            *([f"{metric} is not fair to all methods: {why}"] if unfair else []),
             *notes,
             *_sizes(scored, metric),
             *_copies(chosen),
@@ -199,9 +201,7 @@ def panel_of(
         known,
         different,
         {**{method: f"{metric} is not fair to {each}s{fair}" for method, each in unfair.items()}, **invalid},
-        f"{metric} is not fair to all methods: it counts marks that graphs of {who} leave open as missing{fair}"
-        if unfair
-        else None,
+        bool(unfair),
     )
 
 

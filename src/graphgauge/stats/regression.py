@@ -11,6 +11,7 @@ from msgspec import Struct
 from graphgauge.core.errors import InputError, OptionError, one_of, sentence
 from graphgauge.core.gate import GateOutcome, Verdict
 from graphgauge.core.number import Number, percent
+from graphgauge.core.options import number
 from graphgauge.stats import truth
 from graphgauge.stats.comparison import compare
 from graphgauge.stats.design import has_items
@@ -162,8 +163,7 @@ def gate(
     'excluded'
     """
     one_of("over", over, OVER)
-    if not (isinstance(margin, int | float) and 0 < margin < math.inf):
-        raise OptionError(f"margin must be above 0, not {margin!r:.60}", fix="Name the loss that does not matter.")
+    number("margin", margin, 0, inside=True)
     if alpha_of(confidence) >= 0.5:
         raise OptionError(f"confidence is {confidence:g}", fix="One-sided tests need one above 0.5.")
     if direction is not None:

@@ -175,14 +175,8 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
         known = [row for row in self.rows if (row.metric, row.dataset) == (metric, dataset)]
         rows = [row for row in known if not math.isnan(row.mean)]
         ranked = [row for row in rows if row.method not in panel.invalid]
-        if (
-            marks == "none"
-            or len(rows) < 2
-            or not ranked
-            or panel.direction == "none"
-            or panel.different
-            or panel.unfair
-        ):
+        unranked = panel.direction == "none" or panel.different or panel.unfair
+        if marks == "none" or unranked or len(rows) < 2 or not ranked:
             return {}, None
         if panel.direction is None:
             name = ', or name the metric: metrics="accuracy"' if metric == UNNAMED else ""
@@ -213,16 +207,11 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
             return {}, " ".join([structs.replace(found, advice="").conclusion, *more])
         if found.best not in best:
             return {}, f"{none}: over the runs that are compared, {found.best} has the best mean."
-        close = {
-            name
-            for pair in found.pairs
-            if found.best in pair.names and pair.verdict in ("none", "cannot")
-            for name in pair.names
-        }
-        signs = dict.fromkeys(close - {found.best}, "close")
+        rivals = [pair for pair in found.pairs if found.best in pair.names and pair.verdict in ("none", "cannot")]
+        signs = {name: "close" for pair in rivals for name in pair.names} | {found.best: "best"}
         level = f"{percent(self.confidence)}, Holm's correction"
         said = f"Beside a marked mean, means without a mark are significantly worse ({level})."
-        return signs | {found.best: "best"}, said if len(signs) + 1 < len(ranked) else None
+        return signs, said if len(signs) < len(ranked) else None
 
     @property
     def _caption(self) -> str:
@@ -242,9 +231,7 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
     @property
     def notes(self) -> list[str]:
         """What else to know: errors and warnings, then gaps, then what else the metrics' panels say."""
-        said = [
-            note for panel in self.panels.values() for note in (*panel.notes, *([panel.unfair] if panel.unfair else []))
-        ]
+        said = [note for panel in self.panels.values() for note in panel.notes]
         policy = {
             "raise": 'their means are NaN; missing="omit" or missing="worst" has other rules',
             "omit": "they are left out",
@@ -270,12 +257,11 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
         wins = Counter(name for marks in best.values() for name in marks)
         most = max(wins.values())
         top = [name for name in self.methods if wins[name] == most]
-        if len(best) == 1:
-            ((metric, dataset),) = best
-            what = f"the best mean of {on_dataset(metric, dataset if len(self.datasets) > 1 else '')}"
-            return f"{together(top)} {'has' if len(top) == 1 else 'have'} {what} over {self._over}"
-        what = f"{most} of {len(best)} best means over {self._over}"
-        return f"{together(top)} {'has' if len(top) == 1 else 'each have'} {what}"
+        metric, dataset = next(iter(best))
+        one = f"the best mean of {on_dataset(metric, dataset if len(self.datasets) > 1 else '')}"
+        what = one if len(best) == 1 else f"{most} of {len(best)} best means"
+        verb = "has" if len(top) == 1 else "have" if len(best) == 1 else "each have"
+        return f"{together(top)} {verb} {what} over {self._over}"
 
     def _details(self) -> Grid:
         """A row per summary: what fits if there is one metric or one method."""
@@ -286,8 +272,8 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
             "dataset": [row.dataset for row in self.rows],
             "mean ± std": [_shown(row, None, 1.0) for row in self.rows],
             level: [ends((row.ci_lower, row.ci_upper)) for row in self.rows],
-            "min": [fixed(row.min, _digits(row)) for row in self.rows],
-            "max": [fixed(row.max, _digits(row)) for row in self.rows],
+            "min": [fixed(row.min, decimals(row.std, row.mean)) for row in self.rows],
+            "max": [fixed(row.max, decimals(row.std, row.mean)) for row in self.rows],
             "n": [row.n for row in self.rows],
         }
         kept = {
@@ -439,10 +425,6 @@ def _summary(panel: Panel, method: str, dataset: str, confidence: float, missing
         why = "one run has no spread" if len(used) == 1 else "all runs are equal" if std == 0 else "a value is infinite"
         return replace(found, reason=why)
     return replace(found, ci_lower=interval.low, ci_upper=interval.high)
-
-
-def _digits(row: Summary) -> int:
-    return decimals(row.std, row.mean)
 
 
 def _shown(row: Summary, digits: int | None, factor: float) -> str:
