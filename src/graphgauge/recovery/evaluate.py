@@ -239,8 +239,12 @@ def _items(graphs: Grid, compared: Sequence[Pair]) -> Items:
 
 def _checksum(pair: Pair) -> np.uint64:
     """Of the cells that have true edges, and of what kind they are."""
-    content = [(layer.d, layer.listed.cells.tolist(), layer.listed.kinds.tolist()) for layer in pair.truth]
-    return np.uint64(int.from_bytes(blake2b(repr(content).encode(), digest_size=8).digest()))
+    content = blake2b(digest_size=8)
+    for layer in pair.truth:
+        cells, kinds, _ = layer.listed
+        order = np.argsort(cells)
+        content.update(np.concatenate(([layer.d, len(cells)], cells[order], kinds[order])).astype(np.int64).tobytes())
+    return np.uint64(int.from_bytes(content.digest()))
 
 
 def _drawings(pair: Pair) -> dict[str, Grid]:

@@ -199,8 +199,7 @@ class Comparison(Shown, Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @property
     def conclusion(self) -> str:
         """One sentence that a paper could quote; then what the margin says, and what else could compare the methods."""
-        margins = listing(self.margins, _MOST_NOTES, " ")
-        return " ".join(filter(None, [_conclusion(self), margins, self.advice]))
+        return " ".join(filter(None, [_conclusion(self), listing(self.margins, _MOST_NOTES, " "), self.advice]))
 
     @property
     def margins(self) -> list[str]:

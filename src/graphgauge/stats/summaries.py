@@ -258,7 +258,7 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
         most = max(wins.values())
         top = [name for name in self.methods if wins[name] == most]
         metric, dataset = next(iter(best))
-        one = f"the best mean of {on_dataset(metric, dataset if len(self.datasets) > 1 else '')}"
+        one = f"the best mean of {on_dataset(metric, dataset) if len(self.datasets) > 1 else metric}"
         what = one if len(best) == 1 else f"{most} of {len(best)} best means"
         verb = "has" if len(top) == 1 else "have" if len(best) == 1 else "each have"
         return f"{together(top)} {verb} {what} over {self._over}"
