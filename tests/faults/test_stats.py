@@ -14,8 +14,8 @@ import pytest
 from tests.sealed import write_sealed
 
 import graphgauge
-from graphgauge import ranking, stats
-from graphgauge.core.errors import InputError
+from graphgauge import forecasting, prediction, ranking, recovery, stats
+from graphgauge.core.errors import InputError, OptionError
 
 EIGHT = {
     m: {s: level + 0.01 * ((7 * s + k) % 5) for s in range(8)} for k, (m, level) in enumerate((("a", 0.9), ("b", 0.7)))
@@ -250,3 +250,157 @@ def test_distances_from_a_target_differ_by_at_most_the_greatest_one() -> None:
     assert found.target is not None
     most = max(found.target, 1 - found.target)
     assert [*found.pairs[0].interval] == [-most, most]
+
+
+def _ranks(seed: int, *negatives: int, **options: Any) -> Any:
+    random = np.random.default_rng(seed)
+    return ranking.evaluate(random.normal(1, 1, 60), random.normal(0, 1, negatives), **options)
+
+
+def test_a_leading_mean_is_named_with_the_metrics_that_are_judged() -> None:
+    level = {"a": (0.5, [0.3] * 3), "b": (0.4, [0.9, 0.9, math.nan])}
+    rows = [{"method": m, "seed": s, "acc": x, "f1": f} for m, (x, own) in level.items() for s, f in enumerate(own)]
+    said = stats.aggregate(rows)
+    assert said.conclusion.startswith("a has the best mean of acc over")
+    ties = [{"method": m, "seed": 0, "acc": x, "f1": 1 - x} for m, x in (("a", 0.25), ("b", 0.5))]
+    assert stats.aggregate(ties).conclusion.startswith("a and b each have 1 of 2 best means over 1 run")
+
+
+def test_queries_that_share_one_pool_of_negatives_are_not_compared_one_by_one() -> None:
+    runs = {name: _ranks(seed, 40, metrics=["mrr", "pooled_hits@3"]) for seed, name in enumerate("ab")}
+    with pytest.raises(InputError, match=r"all 60 queries of .* share one pool of negatives.*several seeds"):
+        stats.compare(runs, metric="mrr", over="items")
+    assert stats.gate(*runs.values(), metric="mrr", margin=0.5).unit == "interval"
+    assert "items" not in stats.compare(runs, metric="mrr").conclusion
+
+
+@pytest.mark.parametrize("keys", [(2**63 + 5, 2**64 - 1), ("s0", "s1"), (0.5, 1.5), ("seed 1", "seed 2")])
+def test_keys_of_a_dictionary_that_are_seeds(keys: Any) -> None:
+    runs = stats.read_runs({"a": dict.fromkeys(keys, 0.5)})
+    assert (runs.datasets, len({run.seed for run in runs})) == ([""], 2)
+
+
+def test_a_metric_that_is_not_fair_to_a_class_names_one_that_is() -> None:
+    truths = [np.eye(5, k=1), np.eye(5, k=2), np.eye(5, k=3)]
+    runs = {
+        "dag": recovery.evaluate(truths, truths),
+        "cpdag": recovery.evaluate(truths, [each + each.T for each in truths], encoding="mixed"),
+    }
+    found = stats.compare(runs, metric="directed_f1", over="items")
+    wanted = "No method can be compared: cpdag (directed_f1 is not fair to CPDAGs; use skeleton_f1"
+    assert found.conclusion.startswith(wanted)
+    assert not stats.aggregate(runs, metrics="directed_f1").to_grid().marks
+
+
+def test_graphs_with_other_truths_are_not_paired() -> None:
+    truths, guesses = [np.eye(5, k=k) for k in (1, 2, 3)], [np.eye(5, k=1)] * 3
+    runs = {"a": recovery.evaluate(truths, guesses), "b": recovery.evaluate([each.T for each in truths], guesses)}
+    with pytest.raises(InputError, match="3 of 3 items have other truths"):
+        stats.compare(runs, metric="directed_f1", over="items")
+
+
+def test_items_with_other_weights_are_not_paired() -> None:
+    true, weights = np.array(list("abab") * 5), np.linspace(1, 2, 20)
+    runs = {"a": prediction.evaluate(true, true), "b": prediction.evaluate(true, true[::-1], weights=weights)}
+    with pytest.raises(InputError, match=r"20 of 20 items have other weights.*Give all runs the same weights="):
+        stats.compare(runs, metric="accuracy", over="items")
+
+
+def test_forecasts_that_abstain_are_not_ranked_nor_pass_a_gate() -> None:
+    random = np.random.default_rng(0)
+    truth = random.normal(size=(60, 1, 2))
+    runs = {
+        name: forecasting.evaluate(truth, np.where(np.abs(truth) > most, np.nan, truth + size), nan="omit")
+        for name, most, size in (("all", 9, 0.2), ("easy", 1, 0.1))
+    }
+    said = "No method can be compared: all and easy (methods were measured on different data: "
+    assert stats.compare(runs, metric="mae", over="items").conclusion.startswith(said)
+    with pytest.raises(InputError, match="No method can be compared"):
+        stats.gate(*runs.values(), metric="mae", margin=1.0)
+
+
+def test_the_margin_is_part_of_the_conclusion() -> None:
+    found = stats.compare(EIGHT, metric="acc", margin=0.5)
+    assert found.conclusion.endswith(found.margins[0])
+    assert str(found).count("equivalent up to 0.5") == 1
+
+
+@pytest.mark.parametrize("margin", ["x", True, math.nan])
+def test_a_margin_is_a_number(margin: Any) -> None:
+    with pytest.raises(OptionError, match="margin must be a number"):
+        stats.compare(EIGHT, metric="acc", margin=margin)
+
+
+def test_the_same_order_everywhere_has_an_exact_p() -> None:
+    found = stats.friedman([[1.0, 2.0, 3.0]] * 9)
+    assert found.p_value == pytest.approx(6.0**-8)
+    assert str(found).endswith("p < 0.0001")
+    tied = stats.friedman([[1.0, 1.0, 2.0]] * 12)
+    assert (tied.p_value, tied.method) == (pytest.approx(3.0**-11), "exact")
+
+
+def test_comments_in_latex_are_as_they_were_written() -> None:
+    rows = [{"method": m, "seed": s, "acc": x} for m in "ab" for s, x in enumerate((0.5, math.nan))]
+    assert 'missing="omit"' in stats.aggregate(rows).to_latex()
+
+
+def test_advice_names_what_works() -> None:
+    single = [{"method": m, "acc": x} for m, x in (("a", 0.5), ("b", 0.4))]
+    table = stats.aggregate(single)
+    assert not re.search("items|seeds=", " ".join(table.to_grid(marks="tests").notes))
+    kept = {name: _ranks(seed, 60, 5, metrics=["mrr", "median_rank"]) for seed, name in enumerate("ab")}
+    assert stats.compare(kept, metric="mrr").conclusion.endswith('compared over their items: over="items".')
+    assert "items" not in stats.compare(kept, metric="median_rank").conclusion
+    with pytest.raises(InputError, match=r"median_rank is no mean over items in a, seed 0\. These are: mrr\."):
+        stats.compare(kept, metric="median_rank", over="items")
+    bare = {name: _ranks(seed, 60, 5, metrics=["median_rank"]) for seed, name in enumerate("ab")}
+    with pytest.raises(InputError, match=r"is no mean over items .* Evaluate a metric that is, such as mrr\."):
+        stats.compare(bare, metric="median_rank", over="items")
+
+
+def test_metrics_that_were_named_are_shown_or_named() -> None:
+    few = {"a": _ranks(0, 60, 5, metrics=["mrr", "hits@1", "mean_rank"])}
+    assert list(stats.aggregate(few).panels) == ["mrr", "hits@1", "mean_rank"]
+    many = {"a": _ranks(0, 60, 5, metrics=["default", "mean_rank"])}
+    assert 'not shown: mean_rank; metrics="all" shows all' in stats.aggregate(many).notes
+    assert not stats.aggregate({"a": _ranks(0, 60, 5)}).notes
+
+
+def test_datasets_without_the_metric_are_left_out() -> None:
+    rows: list[Any] = [
+        {"method": m, "dataset": "d", "seed": s, "acc": x} for m, own in EIGHT.items() for s, x in own.items()
+    ]
+    others = [ranking.evaluate([1.0, 2.0], [[0.0], [3.0]]).named(method=m, dataset="e", seed=0) for m in "ab"]
+    own = [
+        ranking.evaluate([x], [0.5, 0.7]).named(method=r["method"], dataset="d", seed=r["seed"])
+        for r in rows
+        for x in [r["acc"]]
+    ]
+    found = stats.compare([*own, *others], metric="roc_auc")
+    assert "e left out: no run there has roc_auc" in found.notes
+
+
+def test_a_metric_without_a_value_says_why_over_items() -> None:
+    cycle = np.eye(4, k=1) + np.eye(4, k=-3)
+    truths = [np.eye(4, k=1)] * 3
+    runs = {
+        "a": recovery.evaluate(truths, truths, metrics=["cpdag_shd"]),
+        "b": recovery.evaluate(truths, [cycle] * 3, metrics=["cpdag_shd"]),
+    }
+    with pytest.raises(
+        InputError, match=r"runs without cpdag_shd: b seed 0 .*cycle.*Compare by a metric that all have"
+    ):
+        stats.compare(runs, metric="cpdag_shd", over="items")
+
+
+def test_marks_by_tests_say_what_they_are() -> None:
+    rows = [{"method": m, "seed": s, "acc": x} for m, own in EIGHT.items() for s, x in own.items()]
+    table = stats.aggregate(rows)
+    assert "means without a mark are significantly worse (95 %, Holm's correction)" in table.to_latex(marks="tests")
+    assert "compare tests it" not in table.render(marks="tests")
+
+
+@pytest.mark.parametrize("cell", ["OOM", "1_000", "−0.5"])
+def test_a_cell_that_is_no_number_has_a_remedy(cell: str) -> None:
+    with pytest.raises(InputError, match=r"Write the number alone, .* leave the cell of a failed run empty"):
+        stats.read_runs([{"method": "a", "acc": 0.5}, {"method": "b", "acc": cell}])

@@ -67,8 +67,8 @@ def test_without_intervals_nothing_is_excluded():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"margin": 0}, "margin must be above 0"),
-        ({"margin": math.inf}, "margin must be above 0"),
+        ({"margin": 0}, "margin must be a number above 0"),
+        ({"margin": math.inf}, "margin must be a number above 0"),
         ({"confidence": 0.5}, "confidence is 0.5"),
         ({"direction": "up"}, "unknown direction"),
         ({"over": "items"}, "several runs of a side are compared over seeds"),

@@ -299,7 +299,7 @@ def test_comparisons_are_files(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"margin": -1}, "margin must be above 0"),
+        ({"margin": -1}, "margin must be a number above 0"),
         ({"confidence": 95}, "between 0 and 1"),
         ({"over": "item"}, "unknown over"),
         ({"over": "items", "design": "paired"}, "no meaning"),

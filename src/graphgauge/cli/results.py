@@ -81,8 +81,9 @@ _REPORT = (
     Option("title", str | None, None, "The page's heading (default: the study's name)."),
     DEBUG,
 )
-# Words of the library that are options here.
-_WORDS = ("missing", "truths", "design", "over", "direction", "datasets")
+# Words of the library that are options here, some under another name.
+_WORDS = ("missing", "truths", "design", "over", "direction", "datasets", "directions", "metrics")
+_RENAMED = {"directions": "direction", "metrics": "metric"}
 
 
 def _aggregate(results: Texts, **options: Any) -> None:
@@ -155,7 +156,8 @@ def _finish(table: Any, options: Mapping[str, Any], style: Mapping[str, Any] | N
     def words() -> None:
         text = table.render(form, **({} if form in ("csv", "json") else style or {}))
         if form == "table":
-            say(in_words(_WORDS, text, flag, hints=True).rstrip("\n"))
+            text = text.replace('metrics="all"', flag("all"))
+            say(in_words(_WORDS, text, lambda word: flag(_RENAMED.get(word, word)), hints=True).rstrip("\n"))
         else:
             click.echo(text.rstrip("\n"))
         for path in (output, figure):

@@ -374,7 +374,7 @@ def _pairs(name: str, texts: Any) -> dict[str, str]:
     for left, _, right in pairs:
         if not left or not right:
             what = f"{left!r:.60} is not NAME=VALUE"
-            raise OptionError(what, where=name, fix="Write the name, = and the value.").about(name)
+            raise OptionError(what, where=name, fix=f"Write the name, = and the value: NAME={left}.").about(name)
     names = [left for left, _, _ in pairs]
     if len(set(names)) < len(names):
         twice = next(each for each in names if names.count(each) > 1)

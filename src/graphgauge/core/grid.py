@@ -214,7 +214,10 @@ class Grid:
         """What the marks in this table mean, and the notes."""
         used = {mark for marks in self.marks.values() for mark in marks.split()}
         legend = [f"{_sign(form, mark)}: {meaning}" for mark, meaning in MARKS.items() if mark in used]
-        return [*([", ".join(legend) + "."] if legend else []), *map(_ESCAPES[form], self.notes)]
+        return [
+            *([", ".join(legend) + "."] if legend else []),
+            *map(plain_text if form == "latex" else _ESCAPES[form], self.notes),
+        ]
 
 
 def _sign(form: str, mark: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -23,10 +24,10 @@ def whole_number(name: str, value: Any, least: int | None = 0, most: int | None 
 def number(
     name: str, value: Any, low: float | None = None, high: float | None = None, *, inside: bool = False
 ) -> float:
-    """`value` as Python's float, between `low` and `high` and not the ends themselves if `inside`."""
+    """`value` as Python's float, between `low` and `high` and not the ends themselves or infinity if `inside`."""
     real = isinstance(value, Real) and not isinstance(value, bool) and value == value
     ends = real and (low is None or value >= low) and (high is None or value <= high)
-    if not real or not ends or (inside and value in (low, high)):
+    if not real or not ends or (inside and value in (low, high, math.inf)):
         raise OptionError(f"{name} must be {_span(low, high, inside)}, not {value!r:.60}").about(name)
     return float(value)
 

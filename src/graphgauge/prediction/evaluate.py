@@ -187,7 +187,8 @@ def _items(samples: Mapping[str, Any], ids: Any, weights: Floats | None, cluster
         values["mae"] = np.abs(targets.pred - targets.true)[:, 0]
         truths |= {"truths": targets.true[:, 0]} if targets.known.all() else {}
     each_weight = {} if weights is None else dict.fromkeys(values, weights)
-    return Items("item", ids, values, each_weight, cluster=cluster, asked=truths)
+    asked = truths if weights is None else {**truths, "weights": weights}
+    return Items("item", ids, values, each_weight, cluster=cluster, asked=asked)
 
 
 # ---- breakdowns

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -130,7 +131,7 @@ def evaluate(
         options={"confidence": level},
         breakdowns=axes,
         skipped=skipped | found.skipped,
-        per_item=_items(axes["graph"]) if "graph" in axes else None,
+        per_item=_items(axes["graph"], comparison.pairs) if "graph" in axes else None,
         materials={"edges": samples["edges"], "pairs": comparison.pairs},
         drawings=partial(_drawings, comparison.pairs[0]),
     )
@@ -221,10 +222,20 @@ def _are_weights(pair: Pair) -> bool:
     return all(is_weighted or not has_edges for has_edges, is_weighted in map(weighting, (pair.truth, pair.prediction)))
 
 
-def _items(graphs: Grid) -> Items:
-    """The value of each metric on each graph."""
+def _items(graphs: Grid, compared: Sequence[Pair]) -> Items:
+    """The value of each metric on each graph, and a checksum of its true edges."""
     values = {name: column for name, column in graphs.columns.items() if name not in ("graph", "n")}
-    return Items("graph", graphs["graph"], values)
+    return Items("graph", graphs["graph"], values, asked={"truths": np.array([_checksum(each) for each in compared])})
+
+
+def _checksum(pair: Pair) -> np.uint64:
+    """Of the cells that have true edges, and of what kind they are."""
+    content = blake2b(digest_size=8)
+    for layer in pair.truth:
+        cells, kinds, _ = layer.listed
+        order = np.argsort(cells)
+        content.update(np.concatenate(([layer.d, len(cells)], cells[order], kinds[order])).astype(np.int64).tobytes())
+    return np.uint64(int.from_bytes(content.digest()))
 
 
 def _drawings(pair: Pair) -> dict[str, Grid]:

@@ -10,15 +10,17 @@ from typing import Any, Literal
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.options import whole_number
+from graphgauge.core.options import number, whole_number
 from graphgauge.core.result import Interval
 from graphgauge.stats import shift
 from graphgauge.stats.design import (
     DATASETS,
     DESIGNS,
+    NO_ITEMS,
     DatasetsDesign,
     Layout,
     RunsDesign,
+    has_items,
     largest_of,
     layout_of_items,
     layout_of_runs,
@@ -121,10 +123,8 @@ def compare(
         ("missing", missing, MISSING),
     ):
         one_of(name, value, known)
-    if margin is not None and not 0 < margin < math.inf:
-        raise OptionError(
-            f"margin must be above 0, not {margin!r:.60}", fix="Name the difference that does not matter."
-        )
+    if margin is not None:
+        number("margin", margin, 0, inside=True)
     alpha, times = alpha_of(confidence), whole_number("metrics_compared", metrics_compared, 1)
     read = read_runs(runs, columns=columns)
     panel = panel_of(read, metric, direction=direction, truths=truths, levels=over == "seeds")
@@ -146,7 +146,8 @@ def compare(
     names = [each.method for each in standings]
     pairs = _pairs(tested, _names_of_pairs(names, baseline), margin, times)
     blocks = np.array(layout.strata[0]).T if len(layout.strata) == 1 and layout.design.paired else np.empty((0, 0))
-    has_ranks = over == "seeds" and len(names) > 2 and len(blocks) > 1
+    has_ranks = over == "seeds" and len(names) > 2 and len(blocks) > 1 and not panel.unfair
+    advice = _advice(panel, layout)
     return Comparison(
         metric=panel.metric,
         better=better,
@@ -161,23 +162,21 @@ def compare(
         friedman=friedman(panel.badness(blocks)) if has_ranks else None,
         critical_difference=critical_difference(len(names), len(blocks), confidence) if has_ranks else math.nan,
         conventions=dict(panel.conventions),
-        invalid={name: why for name, why in panel.invalid.items() if name in names},
-        unfair=panel.unfair,
-        notes=(*layout.notes, *_hints(panel, layout)),
+        invalid={name: why for name, why in layout.invalid.items() if name in names},
+        notes=(*layout.notes, *([advice] if advice else [])),
+        advice=advice,
     )
 
 
-def _hints(panel: Panel, layout: Layout) -> list[str]:
+def _advice(panel: Panel, layout: Layout) -> str:
     """What else could compare methods with a single run each, or on few datasets."""
     if layout.design.datasets == "drawn" and layout.design.units[0] < seeds_needed(1):
-        return ['Runs on these datasets alone are compared by datasets="these"']
+        return 'Runs on these datasets alone are compared by datasets="these".'
     if layout.design.units != (1, 1) or layout.design.printed:
-        return []
-    if panel.runs[0].family == "generation":
-        return ["Single generators are compared by their samples: generation.compare_samples"]
-    if panel.runs[0].family == "recovery" and any(run.items is None for run in panel.runs):
-        return ['Learners are compared on several graphs: recovery.evaluate(truths, predictions), and over="items"']
-    return ['Single runs are compared over their items: over="items"']
+        return ""
+    if all(has_items(run, panel.metric) for run in panel.runs):
+        return 'Single runs are compared over their items: over="items".'
+    return "" if all(run.items is not None for run in panel.runs) else NO_ITEMS.get(panel.runs[0].family, "")
 
 
 class _Tested:
@@ -304,7 +303,7 @@ def _pairs(tested: _Tested, names: list[tuple[str, str]], margin: float | None, 
                 lowest_p=each.lowest_p,
                 error=each.error,
                 df=each.df,
-                verdict="invalid" if {first, second} & set(tested.panel.invalid) else verdict,
+                verdict="invalid" if {first, second} & set(tested.layout.invalid) else verdict,
                 wide=wide,
             )
         )

@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.family import family, family_names
 from graphgauge.core.items import Items
 from graphgauge.core.number import plural
 from graphgauge.core.result import Interval
@@ -25,18 +26,18 @@ from graphgauge.stats.effects import units_needed
 from graphgauge.stats.panel import Gap, Missing, Panel
 from graphgauge.stats.runs import Run, Score, Seed, on_dataset, seed_order
 from graphgauge.stats.shift import Sample
-from graphgauge.stats.text import OTHER_DATA, listing, several_of, units
+from graphgauge.stats.text import listing, several_of, units
 
 RunsDesign = Literal["auto", "paired", "unpaired"]
 DatasetsDesign = Literal["drawn", "these"]
 DESIGNS, DATASETS = ("auto", "paired", "unpaired"), ("drawn", "these")
 # The squares of larger scores are infinite.
 _LARGEST = 1e150
-_KEEP = "Evaluate all runs with --keep-items, or save the evaluations with their items."
 # What else to do in families whose runs may have no items.
-_NO_ITEMS = {
-    "recovery": f"{_KEEP} A single graph has none: evaluate lists of graphs.",
-    "generation": "Generators are compared by their samples: generation.compare_samples.",
+NO_ITEMS = {
+    "recovery": "Learners are compared on several graphs: recovery.evaluate(truths, predictions), with --keep-items in "
+    'files, and over="items".',
+    "generation": "Single generators are compared by their samples: generation.compare_samples.",
 }
 
 # What to do if items were asked something else, by the name of what differs.
@@ -45,7 +46,7 @@ _ASKED = {
     "negatives and masks for all.",
     "weights": "Give all runs the same weights=.",
     "cells": "Evaluate all runs with the same cells masked.",
-    "sums of truths": "Evaluate all runs against the same truths.",
+    "sums of truths": "Evaluate all runs against the same truths, from the same first step on: steps are numbered.",
 }
 
 
@@ -146,7 +147,7 @@ class Layout:
 
     Paired scores are in the same order. Printed ones are samples without scores. `cluster` labels items that err
     together, and items `in_time` are time steps in their order. `intervals` are those of evaluations whose items are
-    compared, all of them.
+    compared, all of them. `invalid` are methods that nothing ranks, and why.
     """
 
     methods: tuple[str, ...]
@@ -156,6 +157,7 @@ class Layout:
     cluster: AnyArray | None = None
     in_time: bool = False
     intervals: Mapping[str, Interval] = field(default_factory=dict)
+    invalid: Mapping[str, str] = field(default_factory=dict)
 
 
 def layout_of_runs(panel: Panel, declared: RunsDesign, datasets: DatasetsDesign, missing: Missing) -> Layout:
@@ -196,10 +198,10 @@ def layout_of_runs(panel: Panel, declared: RunsDesign, datasets: DatasetsDesign,
     )
     if number == 1 or datasets == "these":
         _refuse_without_spread(panel.metric, named, methods, strata)
-        return Layout(tuple(methods), tuple(strata), design, tuple(notes))
+        return Layout(tuple(methods), tuple(strata), design, tuple(notes), invalid=panel.invalid)
     means = np.array([[Sample.from_scores(cell).mean for cell in cells] for cells in strata]).T
     drawn = Design(unit="dataset", units=(number, number), paired=True, datasets="drawn", number=number)
-    return Layout(tuple(methods), (tuple(means),), drawn, tuple(notes))
+    return Layout(tuple(methods), (tuple(means),), drawn, tuple(notes), invalid=panel.invalid)
 
 
 def _is_paired(panel: Panel, declared: RunsDesign, missing: Missing) -> bool:
@@ -314,7 +316,8 @@ def layout_of_items(panel: Panel, missing: Missing) -> Layout:
     truth.refuse({} if panel.different else truth.conflicts(panel.truths, across_seeds=True))
     if missing == "raise" and panel.gaps:
         raise InputError(
-            f"runs are missing: {listing([str(gap) for gap in panel.gaps])}", fix=f'{_KEEP} Or missing="omit".'
+            f"runs without {panel.metric}: {listing([str(gap) for gap in panel.gaps])}",
+            fix='Compare by a metric that all have, or repeat these runs; or leave them out (missing="omit").',
         )
     runs = sorted((run for run in panel.runs if panel.metric in run.scores), key=lambda run: seed_order(run.seed))
     tables = {(run.method, run.seed): _items_of(run, panel.metric) for run in runs}
@@ -327,7 +330,8 @@ def layout_of_items(panel: Panel, missing: Missing) -> Layout:
     )
     known = ~np.isnan(table).any(axis=0)
     cluster = _cluster(tables, rows)
-    notes = [*panel.notes, *_other_questions(tables, rows, panel)]
+    other = _other_questions(tables, rows, panel)
+    notes = [*panel.notes, *([other] if other else [])]
     if not known.all():
         notes.append(f"{int((~known).sum()):,} of {len(known):,} items are left out, for which a method has no value")
     cluster = None if cluster is None else np.unique(cluster[known], return_inverse=True)[1]
@@ -344,7 +348,8 @@ def layout_of_items(panel: Panel, missing: Missing) -> Layout:
     in_time = first.unit == "time step"
     whole = design.seeds == 1 and all(len(items) == number for items in tables.values())
     intervals = _intervals(runs, panel.metric) if whole else {}
-    return Layout(tuple(methods), (tuple(table[:, known]),), design, tuple(notes), cluster, in_time, intervals)
+    invalid = dict.fromkeys(methods, other) if other else panel.invalid
+    return Layout(tuple(methods), (tuple(table[:, known]),), design, tuple(notes), cluster, in_time, intervals, invalid)
 
 
 def _intervals(runs: Sequence[Run], metric: str) -> dict[str, Interval]:
@@ -353,14 +358,27 @@ def _intervals(runs: Sequence[Run], metric: str) -> dict[str, Interval]:
     return {method: interval for method, interval in found.items() if interval is not None}
 
 
+def has_items(run: Run, metric: str) -> bool:
+    """Whether the metric of a run is a mean over items that it kept, and that do not all err together."""
+    return run.items is not None and metric in run.items.values and not _share_negatives(run, metric)
+
+
+def _share_negatives(run: Run, metric: str) -> bool:
+    return run.scores[metric].conventions.get("negatives", "").startswith("one pool for all")
+
+
 def _items_of(run: Run, metric: str) -> Items:
     items = run.items
     if items is None:
-        fix = _NO_ITEMS.get(run.family, _KEEP)
+        fix = NO_ITEMS.get(run.family, "Evaluate with --keep-items, or save the evaluations with their items.")
         raise InputError(f"{run} has no values of single items", where=run.source or None, fix=fix)
     if metric not in items.values:
-        has = f'It has {listing(list(items.values))}; compare others with over="seeds".'
+        usual = f"such as {family(run.family).headlines[0]}" if run.family in family_names() else "of items"
+        has = f"These are: {listing(list(items.values))}." if items.values else f"Evaluate a metric that is, {usual}."
         raise InputError(f"{metric} is no mean over items in {run}", fix=has)
+    if _share_negatives(run, metric):
+        what = f"all {units(len(items), items.unit)} of {run} share one pool of negatives, and err together"
+        raise InputError(what, fix="Evaluate each with negatives of its own, or compare runs of several seeds.")
     if len(np.unique(items.ids)) < len(items):
         raise InputError("an id occurs twice", where=str(run), fix="Give each item an id of its own.")
     return items
@@ -400,8 +418,8 @@ def _rows(items: Items, ids: AnyArray) -> AnyArray:
 
 def _other_questions(
     tables: Mapping[tuple[str, Seed], Items], rows: Mapping[tuple[str, Seed], AnyArray], panel: Panel
-) -> list[str]:
-    """Refuse runs that were asked something else about the same items; what was omitted as NaN is said."""
+) -> str | None:
+    """Refuse runs that were asked something else about the same items; what was omitted as NaN leaves them unranked."""
     (first, base), *others = tables.items()
     for run, items in others:
         if not base.asked or not items.asked:  # it was not recorded
@@ -416,10 +434,10 @@ def _other_questions(
                 continue
             what = f"{count:,} of {len(rows[first]):,} items have other {name}"
             if any(each.scores[panel.metric].conventions.get("nan") == "omit" for each in panel.runs):
-                return [f"{OTHER_DATA}: {what}"]
+                return f"methods were measured on different data: {what}"
             who = f"{first[0]} (seed {first[1]}) and {run[0]} (seed {run[1]})"
             raise InputError(f"{what} in {who}", fix=_ASKED.get(name, "Evaluate all runs on the same test data."))
-    return []
+    return None
 
 
 def _apart(one: AnyArray, other: AnyArray) -> Mask:

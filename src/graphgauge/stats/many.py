@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -162,7 +163,11 @@ def friedman(scores: ArrayLike) -> Friedman:
         return Friedman(statistic, float(chdtrc(methods - 1, statistic)), blocks, methods, "χ²")
     unequal = np.square(sums - blocks * centre).sum(axis=1)
     observed = float(np.square(ranks.sum(axis=0) - blocks * centre).sum())
-    return Friedman(statistic, float(np.mean(unequal >= observed - 1e-9)), blocks, methods, _how(sums))
+    p, method = float(np.mean(unequal >= observed - 1e-9)), _how(sums)
+    if method != "exact" and (ranks == ranks[0]).all():  # no other order is as unequal
+        ties = math.fsum(math.lgamma(count + 1) for count in Counter(ranks[0].tolist()).values())
+        p, method = math.exp((1 - blocks) * (math.lgamma(methods + 1) - ties)), "exact"
+    return Friedman(statistic, p, blocks, methods, method)
 
 
 def page_test(values: ArrayLike, order: Sequence[str] | None = None) -> Trend:

@@ -15,7 +15,7 @@ from graphgauge.core.disk import write_text
 from graphgauge.core.errors import OptionError, UnknownNameError, one_of, sentence
 from graphgauge.core.files import refuse_result
 from graphgauge.core.grid import Grid
-from graphgauge.core.markup import html_text, latex_text, plain_text
+from graphgauge.core.markup import html_text, plain_text
 from graphgauge.core.number import Number, percent
 from graphgauge.core.result import ARROWS, Interval
 from graphgauge.core.sealed import encode, read
@@ -24,7 +24,7 @@ from graphgauge.stats.effects import seeds_needed
 from graphgauge.stats.errors import FEWEST_STEPS
 from graphgauge.stats.many import Friedman, cliques
 from graphgauge.stats.ranks import effect_word
-from graphgauge.stats.text import OTHER_DATA, decimals, ends, fixed, p_digits, p_text, plus_minus, together
+from graphgauge.stats.text import decimals, ends, fixed, listing, p_digits, p_text, plus_minus, together
 
 Verdict = Literal["first", "second", "none", "cannot", "invalid"]
 FORMS = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".html": "html", ".txt": "table"}
@@ -82,7 +82,7 @@ class Pair(Struct, frozen=True, kw_only=True):
     means the difference over their pooled standard deviation; it is positive if the first is better. `p_holm` is
     corrected for all pairs and metrics, and `lowest_p` is the smallest p of the design. `wide` is the interval of tests
     against a margin, at level 1 − 2α. The verdict is `first` or `second` (that one is better), `none`, `cannot` (the
-    design could not have rejected) or `invalid` (not comparable: one has an error, or the metric is not fair to it).
+    design could not have rejected) or `invalid` (their numbers are not comparable, as `Comparison.invalid` says).
     """
 
     names: tuple[str, str]
@@ -139,8 +139,8 @@ class Comparison(Shown, Struct, frozen=True, kw_only=True, eq=False, dict=True):
     critical_difference: Number = math.nan
     conventions: dict[str, str] = {}
     invalid: dict[str, str] = {}
-    unfair: str | None = None
     notes: tuple[str, ...] = ()
+    advice: str = ""
 
     @property
     def methods(self) -> list[str]:
@@ -198,14 +198,15 @@ class Comparison(Shown, Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @property
     def conclusion(self) -> str:
-        """One sentence that a paper could quote, and another if the methods were measured on different cells."""
-        said = [f"But {note}." for note in self.notes if note.startswith(OTHER_DATA)]
-        return " ".join([_conclusion(self), *said])
+        """One sentence that a paper could quote; then what the margin says, and what else could compare the methods."""
+        return " ".join(filter(None, [_conclusion(self), listing(self.margins, _MOST_NOTES, " "), self.advice]))
 
     @property
     def margins(self) -> list[str]:
         """What the intervals say about differences of at most the margin, a sentence per pair."""
-        return [] if self.margin is None else [f"{_against_margin(p, self.margin, self.better)}." for p in self]
+        if self.margin is None:
+            return []
+        return [f"{_against_margin(p, self.margin, self.better)}." for p in self if p.verdict != "invalid"]
 
     def to_grid(self, kind: Literal["pairs", "standings"] = "pairs") -> Grid:
         """Numbers in full: a row per pair, or per method."""
@@ -220,7 +221,7 @@ class Comparison(Shown, Struct, frozen=True, kw_only=True, eq=False, dict=True):
             return Grid.of_rows(columns, rows, caption=caption)
         names = ("method", "mean", "std", "low", "high", "n", "mean_rank")
         means = [(s.method, s.mean, s.std, *_ends(s.interval), s.n, s.mean_rank) for s in self.standings]
-        marks = {(self.methods.index(self.best), "mean"): "best"}
+        marks = {} if self.best in self.invalid else {(self.methods.index(self.best), "mean"): "best"}
         return Grid.of_rows(names, means, marks=marks, caption=caption)
 
     def render(self, form: str = "table") -> str:  # type: ignore[override]
@@ -235,7 +236,7 @@ class Comparison(Shown, Struct, frozen=True, kw_only=True, eq=False, dict=True):
         if form == "html":
             return standings.to_html() + pairs.to_html() + "".join(f"<p>{html_text(line)}</p>" for line in remarks)
         if form == "latex":
-            return standings.to_latex() + pairs.to_latex() + "".join(f"% {latex_text(line)}\n" for line in remarks)
+            return standings.to_latex() + pairs.to_latex() + "".join(f"% {plain_text(line)}\n" for line in remarks)
         if form == "markdown":
             return "\n".join([standings.to_markdown(), pairs.to_markdown(), *(f"{line}\n" for line in remarks)])
         *notes, last = [plain_text(line) for line in remarks]
@@ -298,10 +299,13 @@ def verdict_of(difference: float, p_holm: float, lowest: float, better: str, alp
 def _conclusion(found: Comparison) -> str:
     """One sentence that a paper could quote, with p, effect size and its word."""
     first = found.best if found.baseline is None else found.baseline
-    rivals = {name: found[first, name] for name in found.methods if name != first}
-    pairs = {name: pair for name, pair in rivals.items() if pair.verdict != "invalid"}
+    pairs = {name: found[first, name] for name in found.methods if name != first}
+    pairs = {name: pair for name, pair in pairs.items() if pair.verdict != "invalid"}
     if not pairs:
-        return f"No method can be compared: {'; '.join(f'{name} ({why})' for name, why in found.invalid.items())}."
+        reasons = dict.fromkeys(found.invalid.values())
+        who = [together([name for name, own in found.invalid.items() if own == why]) for why in reasons]
+        said = "; ".join(f"{names} ({why})" for names, why in zip(who, reasons, strict=True))
+        return f"No method can be compared: {said}."
     is_same = all(found[name].mean == found[first].mean for name in pairs)
     if not found.can_reject and not (is_same and found.design.count >= _fewest(found)):
         return _too_few(found)
@@ -440,7 +444,7 @@ def _remarks(found: Comparison) -> Iterator[str]:
     yield from found.margins
     loud = [note for note in found.notes if note.startswith(("warning", "error"))]
     quiet = [note for note in found.notes if note not in loud][: max(0, _MOST_NOTES - len(loud))]
-    yield from (sentence(note) for note in (*loud, *([found.unfair] if found.unfair else []), *quiet))
+    yield from (sentence(note) for note in (*loud, *quiet))
 
 
 def _value(found: Comparison, standing: Standing) -> str:

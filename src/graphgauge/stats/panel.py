@@ -56,7 +56,7 @@ class Panel:
     """One metric over methods, datasets and seeds; a run without a value has NaN, and a gap says why.
 
     `scores` are by dataset, method and seed. `invalid` are methods that no comparison can rank, because of an
-    error or because the metric is not fair to the class of graphs that they predict; `unfair` says which these are.
+    error or because the metric is not fair to the class of graphs that they predict, if `unfair`.
     """
 
     metric: str
@@ -71,7 +71,7 @@ class Panel:
     truths: Mapping[Run, truth.Truths]
     different: Mapping[str, str] = field(default_factory=dict)
     invalid: Mapping[str, str] = field(default_factory=dict)
-    unfair: str | None = None
+    unfair: bool = False
 
     @property
     def methods(self) -> list[str]:
@@ -157,7 +157,9 @@ def panel_of(
         fix = "Compare the runs of one family: read_runs(…).only(family=…)."
         names = together([name or "an unnamed family" for name in sorted(families)])
         raise InputError(f"{metric} was measured in {names}", fix=fix)
-    chosen = tuple(run for run in runs if run.family in families)
+    measured = {run.dataset for run in runs if metric in run.scores or run.failed}
+    without = [dataset for dataset in runs.datasets if dataset not in measured]
+    chosen = tuple(run for run in runs if run.family in families and run.dataset in measured)
     scored = [(run, run.scores[metric]) for run in chosen if metric in run.scores]
     facts = {name: [(run, str(getattr(score, name))) for run, score in scored] for name in ("direction", "target")}
     first = scored[0][1]
@@ -174,8 +176,9 @@ def panel_of(
         truth.refuse(different)
     invalid, remarks = _findings(chosen)
     unfair = _unfair(scored, metric)
+    fair = _fair_metrics(scored, metric) if unfair else ""
     who = together([f"{method} ({each})" for method, each in unfair.items()])
-    says = f"{metric} is not fair to all methods: it counts marks that graphs of {who} leave open as missing"
+    why = f"it counts marks that graphs of {who} leave open as missing"
     return Panel(
         metric,
         direction or first.direction or usual_direction(metric),
@@ -186,18 +189,28 @@ def panel_of(
         (
             *truth.warning(different),
             *remarks,
+            *([f"{metric} is not fair to all methods: {why}"] if unfair else []),
             *notes,
             *_sizes(scored, metric),
             *_copies(chosen),
             *_partial(chosen),
+            *([f"{listing(without)} left out: no run there has {metric}"] if without else []),
             *runs.notes,
         ),
         chosen,
         known,
         different,
-        {**dict.fromkeys(unfair, f"{metric} is not fair to it"), **invalid},
-        says if unfair else None,
+        {**{method: f"{metric} is not fair to {each}s{fair}" for method, each in unfair.items()}, **invalid},
+        bool(unfair),
     )
+
+
+def _fair_metrics(scored: Sequence[tuple[Run, Score]], metric: str) -> str:
+    """The metrics that are fair to all methods, those with the same last word first: f1, shd."""
+    common = [key for key in scored[0][0].scores if all(key in run.scores for run, _ in scored)]
+    fair = [key for key in common if not _unfair(scored, key)]
+    fair.sort(key=lambda key: key.rpartition("_")[2] != metric.rpartition("_")[2])
+    return f"; use {listing(fair, 3)}" if fair else ""
 
 
 def _values(runs: Sequence[Run], metric: str) -> tuple[dict[str, dict[str, dict[Seed, Score]]], tuple[Gap, ...]]:

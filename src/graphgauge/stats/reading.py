@@ -25,6 +25,8 @@ from graphgauge.stats.text import listing
 
 # `metrics_{dataset}_{seed}.json`; the seed follows the last underscore.
 _FLAT_NAME = re.compile(r"metrics_(?P<dataset>.+)_(?P<seed>[^_]+?)(\.flat)?\.json")
+# Keys of a dictionary that are seeds, not datasets.
+_SEED = re.compile(r"\s*((s|seed|run)[ _-]?\d+|-?\d+(\.0*)?)\s*", re.IGNORECASE)
 _NO_NAMES = "Evaluate with method=, dataset= and seed=, or pass {name: evaluation}."
 
 
@@ -291,11 +293,11 @@ def _leaves(place: str, scores: Any, labels: Mapping[str, Any]) -> Iterator[tupl
 
 
 def _is_by_seed(scores: Mapping[Any, Any], is_of_dataset: bool) -> bool:
-    """Whether a mapping is from seeds: whole numbers, or on one dataset the names of evaluations."""
+    """Whether a mapping is from seeds: numbers, or texts such as `s0`, or on one dataset the names of evaluations."""
     if is_of_dataset and all(isinstance(part, Evaluation) for part in scores.values()):
         return True
     is_nested = any(_has_evaluations(part) and not isinstance(part, Evaluation) for part in scores.values())
-    return not is_nested and all(isinstance(seed_of(name), int) for name in scores)
+    return not is_nested and all(isinstance(name, Real) or _SEED.fullmatch(str(name)) for name in scores)
 
 
 def _has_evaluations(part: Any) -> bool:

@@ -11,8 +11,10 @@ from msgspec import Struct
 from graphgauge.core.errors import InputError, OptionError, one_of, sentence
 from graphgauge.core.gate import GateOutcome, Verdict
 from graphgauge.core.number import Number, percent
+from graphgauge.core.options import number
 from graphgauge.stats import truth
 from graphgauge.stats.comparison import compare
+from graphgauge.stats.design import has_items
 from graphgauge.stats.panel import DIRECTIONS, Better, panel_of
 from graphgauge.stats.ranks import alpha_of
 from graphgauge.stats.reading import read_side
@@ -161,8 +163,7 @@ def gate(
     'excluded'
     """
     one_of("over", over, OVER)
-    if not (isinstance(margin, int | float) and 0 < margin < math.inf):
-        raise OptionError(f"margin must be above 0, not {margin!r:.60}", fix="Name the loss that does not matter.")
+    number("margin", margin, 0, inside=True)
     if alpha_of(confidence) >= 0.5:
         raise OptionError(f"confidence is {confidence:g}", fix="One-sided tests need one above 0.5.")
     if direction is not None:
@@ -177,8 +178,8 @@ def gate(
     if over == "items" and not is_single:
         raise InputError("several runs of a side are compared over seeds", fix='Use over="seeds".')
     if over == "auto":
-        has_items = is_single and all(run.items is not None and metric in run.items.values for run in runs)
-        over = "items" if has_items else "intervals" if is_single else "seeds"
+        kept = is_single and all(has_items(run, metric) for run in runs)
+        over = "items" if kept else "intervals" if is_single else "seeds"
     asked = _Asked(metric, direction or panel.better, margin, confidence)
     return _from_intervals(list(runs), asked) if over == "intervals" else _tested(runs, over, asked, truths)
 
@@ -243,6 +244,8 @@ def _tested(runs: Runs, over: Literal["seeds", "items"], asked: _Asked, truths: 
         truths=truths,
         **options,
     )
+    if len(found.invalid) == 2:
+        raise InputError(found.conclusion, fix="Evaluate both sides in the same way.")
     if found.target is not None:
         raise OptionError(f"{metric} has a target", fix="Use a metric of which higher or lower is better.")
     (pair,), design = found.pairs, found.design

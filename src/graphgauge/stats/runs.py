@@ -230,7 +230,7 @@ def seed_of(value: Any) -> Seed:
 
 @lru_cache(4096)  # seeds occur in many rows
 def _seed_in(text: str) -> Seed:
-    match = re.fullmatch(r"(-?\d{1,18})(?:\.0*)?", text)
+    match = re.fullmatch(r"(-?\d{1,40})(?:\.0*)?", text)
     return int(match[1]) if match else text
 
 

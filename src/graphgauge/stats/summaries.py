@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import structs
 
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError, UnknownNameError, one_of, sentence
 from graphgauge.core.family import family, family_names
@@ -22,11 +24,13 @@ from graphgauge.stats.intervals import of_runs, t_interval
 from graphgauge.stats.outcome import FORMS, Shown
 from graphgauge.stats.panel import MISSING, Better, Missing, Panel, panel_of
 from graphgauge.stats.reading import read_runs
-from graphgauge.stats.runs import UNNAMED, Runs, on_dataset
+from graphgauge.stats.runs import UNNAMED, Runs, declared_metric, on_dataset
 from graphgauge.stats.text import decimals, ends, fixed, listing, plus_minus, together
 
 MARKS = ("best", "tests", "none")
 _MOST_DIGITS, _MOST_NOTES = 15, 3
+# So many metrics are shown in any case.
+_FEW = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,12 +170,13 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
                 yield f"{metric}{arrow}", metric, None
 
     def _marks(self, metric: str, dataset: str, marks: str) -> tuple[dict[str, str], str | None]:
-        """The marks of methods, and why there are none."""
+        """The marks of methods, and why there are none, or what tests say of methods without one."""
         panel, none = self.panels[metric], f"No marks of {on_dataset(metric, dataset)}"
         known = [row for row in self.rows if (row.metric, row.dataset) == (metric, dataset)]
         rows = [row for row in known if not math.isnan(row.mean)]
         ranked = [row for row in rows if row.method not in panel.invalid]
-        if marks == "none" or len(rows) < 2 or not ranked or panel.direction == "none" or panel.different:
+        unranked = panel.direction == "none" or panel.different or panel.unfair
+        if marks == "none" or unranked or len(rows) < 2 or not ranked:
             return {}, None
         if panel.direction is None:
             name = ', or name the metric: metrics="accuracy"' if metric == UNNAMED else ""
@@ -198,15 +203,15 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
         except GraphgaugeError as error:
             return {}, f"{none}: {error}"
         if not found.can_reject:
-            more = [sentence(note) for note in found.notes if note not in panel.notes]
-            return {}, " ".join([found.conclusion, *more])
+            more = [sentence(note) for note in found.notes if note not in (*panel.notes, found.advice)]
+            return {}, " ".join([structs.replace(found, advice="").conclusion, *more])
         if found.best not in best:
             return {}, f"{none}: over the runs that are compared, {found.best} has the best mean."
-        close = {
-            name for pair in found.pairs if found.best in pair.names and not pair.significant for name in pair.names
-        }
-        signs = dict.fromkeys(close - {found.best}, "close")
-        return signs | {found.best: "best"}, None
+        rivals = [pair for pair in found.pairs if found.best in pair.names and pair.verdict in ("none", "cannot")]
+        signs = {name: "close" for pair in rivals for name in pair.names} | {found.best: "best"}
+        level = f"{percent(self.confidence)}, Holm's correction"
+        said = f"Beside a marked mean, means without a mark are significantly worse ({level})."
+        return signs, said if len(signs) < len(ranked) else None
 
     @property
     def _caption(self) -> str:
@@ -226,9 +231,7 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
     @property
     def notes(self) -> list[str]:
         """What else to know: errors and warnings, then gaps, then what else the metrics' panels say."""
-        said = [
-            note for panel in self.panels.values() for note in (*panel.notes, *([panel.unfair] if panel.unfair else []))
-        ]
+        said = [note for panel in self.panels.values() for note in panel.notes]
         policy = {
             "raise": 'their means are NaN; missing="omit" or missing="worst" has other rules',
             "omit": "they are left out",
@@ -241,19 +244,24 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
     @property
     def conclusion(self) -> str:
         """One sentence: whose means are best."""
+        leaders = self._leaders
+        return f"{leaders}; compare tests it." if leaders else f"{self._caption}."
+
+    @property
+    def _leaders(self) -> str:
+        """Whose means are best, without a full stop; nothing if no metric says so."""
         tables = [(metric, dataset) for metric in self.panels for dataset in self.datasets]
-        best = [self._marks(metric, dataset, "best")[0] for metric, dataset in tables]
-        wins = {name: sum(name in each for each in best) for name in self.methods}
-        judged = sum(bool(each) for each in best)
-        if not judged:
-            return f"{self._caption}."
-        top = [name for name, count in wins.items() if count == max(wins.values())]
-        what = (
-            f"the best mean of {listing(list(self.panels))}"
-            if judged == 1
-            else f"{max(wins.values())} of {judged} best means"
-        )
-        return f"{together(top)} {'has' if len(top) == 1 else 'have'} {what} over {self._over}; compare tests it."
+        best = {table: marks for table in tables if (marks := self._marks(*table, "best")[0])}
+        if not best:
+            return ""
+        wins = Counter(name for marks in best.values() for name in marks)
+        most = max(wins.values())
+        top = [name for name in self.methods if wins[name] == most]
+        metric, dataset = next(iter(best))
+        one = f"the best mean of {on_dataset(metric, dataset) if len(self.datasets) > 1 else metric}"
+        what = one if len(best) == 1 else f"{most} of {len(best)} best means"
+        verb = "has" if len(top) == 1 else "have" if len(best) == 1 else "each have"
+        return f"{together(top)} {verb} {what} over {self._over}"
 
     def _details(self) -> Grid:
         """A row per summary: what fits if there is one metric or one method."""
@@ -264,8 +272,8 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
             "dataset": [row.dataset for row in self.rows],
             "mean ± std": [_shown(row, None, 1.0) for row in self.rows],
             level: [ends((row.ci_lower, row.ci_upper)) for row in self.rows],
-            "min": [fixed(row.min, _digits(row)) for row in self.rows],
-            "max": [fixed(row.max, _digits(row)) for row in self.rows],
+            "min": [fixed(row.min, decimals(row.std, row.mean)) for row in self.rows],
+            "max": [fixed(row.max, decimals(row.std, row.mean)) for row in self.rows],
             "n": [row.n for row in self.rows],
         }
         kept = {
@@ -288,7 +296,8 @@ class Aggregate(Shown, Mapping[tuple[str, str, str], Summary]):
             return replace(grid, notes=(*grid.notes, *map(sentence, self.notes))).render(form)
         loud = sum(note.startswith("error") for note in self.notes)
         notes = "\n".join(sentence(note) for note in self.notes[: max(_MOST_NOTES, loud)])
-        return "\n\n".join(filter(None, [grid.to_text(), notes, self.conclusion]))
+        said = f"{self._leaders}." if style.get("marks") == "tests" and self._leaders else self.conclusion
+        return "\n\n".join(filter(None, [grid.to_text(), notes, said]))
 
     def to_frame(self) -> Any:
         """Every summary, as a data frame of pandas."""
@@ -324,7 +333,7 @@ def aggregate(
     runs, columns
         Anything that `read_runs` takes, and the columns of tables by role.
     metrics
-        Keys, or `"all"`; by default the headline metrics of the family, or all metrics of a table.
+        Keys, or `"all"`; by default all of up to four, or the headline metrics of the family; all of a table.
     confidence
         Level of the intervals.
     missing
@@ -360,10 +369,9 @@ def aggregate(
     directions = directions or {}
     for name in directions:
         one_of("metric", name, known.metrics)
-    panels = {
-        metric: panel_of(known, metric, direction=directions.get(metric), truths=truths)
-        for metric in _chosen(known, metrics)
-    }
+    chosen = _chosen(known, metrics)
+    known = Runs(known, (*known.notes, *_not_shown(known, chosen, metrics)))
+    panels = {metric: panel_of(known, metric, direction=directions.get(metric), truths=truths) for metric in chosen}
     if missing == "worst":
         panels = {metric: panel.filled(panel.gaps) for metric, panel in panels.items()}
     rows = [
@@ -381,13 +389,20 @@ def _chosen(runs: Runs, metrics: Iterable[str] | str | None) -> list[str]:
         declared = [family(name) if name in family_names() else None for name in families]
         heads = [key for each in declared if each is not None for key in each.headlines]
         known = [key for key in runs.metrics if key in heads]
-        return known if known and None not in declared else runs.metrics
+        return known if known and None not in declared and len(runs.metrics) > _FEW else runs.metrics
     if metrics == "all":
         return runs.metrics
     names = metric_names(metrics) or []
     for name in names:
         runs.named(name)
     return names
+
+
+def _not_shown(runs: Runs, chosen: Sequence[str], asked: object) -> list[str]:
+    """Metrics that were named when the runs were evaluated, but are not among the headlines."""
+    left = [key for key in runs.metrics if asked is None and key not in chosen]
+    named = [key for key in left if not getattr(declared_metric(key), "default", True)]
+    return [f'not shown: {listing(named, 4)}; metrics="all" shows all'] if named else []
 
 
 def _summary(panel: Panel, method: str, dataset: str, confidence: float, missing: str) -> Summary:
@@ -410,10 +425,6 @@ def _summary(panel: Panel, method: str, dataset: str, confidence: float, missing
         why = "one run has no spread" if len(used) == 1 else "all runs are equal" if std == 0 else "a value is infinite"
         return replace(found, reason=why)
     return replace(found, ci_lower=interval.low, ci_upper=interval.high)
-
-
-def _digits(row: Summary) -> int:
-    return decimals(row.std, row.mean)
 
 
 def _shown(row: Summary, digits: int | None, factor: float) -> str:

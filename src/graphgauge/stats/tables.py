@@ -68,7 +68,7 @@ class Row(NamedTuple):
         try:
             return read_number(cell)
         except ValueError as error:
-            fix = "Write the number alone, or a printed mean as 81.5 ± 0.7." if _looks_like_number(cell) else None
+            fix = "Write the number alone, or a printed mean as 81.5 ± 0.7; leave the cell of a failed run empty."
             raise InputError(f"{name}: {error}", where=self.where, fix=fix) from None
 
 
@@ -355,12 +355,7 @@ def _is_numeric(cells: Sequence[Any]) -> bool:
     """Whether a column has a number or a printed mean, or only cells that are empty or look like numbers."""
     if any(_is_number(cell) or _PRINTED.fullmatch(str(cell)) for cell in cells):
         return True
-    return all(is_empty(cell) or _looks_like_number(cell) for cell in cells)
-
-
-def _looks_like_number(cell: Any) -> bool:
-    text = str(cell).strip()
-    return _PRINTED.fullmatch(text) is not None or _LIKE_NUMBER.fullmatch(text) is not None
+    return all(is_empty(cell) or _LIKE_NUMBER.fullmatch(str(cell).strip()) for cell in cells)
 
 
 def _is_number(cell: Any) -> bool:

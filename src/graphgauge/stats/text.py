@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from graphgauge.core.number import plural
 
 _MOST_DIGITS = 10
-# Such a remark belongs to every conclusion.
-OTHER_DATA = "methods were measured on different data"
 
 
 def decimals(spread: float, value: float = 0.0) -> int:
