@@ -45,9 +45,12 @@ _ASKED = {
     "candidates": "Filtered and raw ranks, or ranks among other negatives, are not compared: pass the same known=, "
     "negatives and masks for all.",
     "weights": "Give all runs the same weights=.",
+    "truths over naive errors": "Evaluate all runs with the same history and season.",
     "cells": "Evaluate all runs with the same cells masked.",
     "sums of truths": "Evaluate all runs against the same truths, from the same first step on: steps are numbered.",
 }
+# Questions that only these metrics ask, by the beginning of their keys.
+_ASKED_BY = {"truths over naive errors": ("mase", "rmsse", "msis")}
 
 
 class Design(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -425,6 +428,8 @@ def _other_questions(
         if not base.asked or not items.asked:  # it was not recorded
             continue
         for name in dict.fromkeys((*base.asked, *items.asked)):
+            if not panel.metric.startswith(_ASKED_BY.get(name, "")):
+                continue
             one, other = base.asked.get(name), items.asked.get(name)
             if one is None or other is None:
                 count = len(rows[first])
