@@ -91,7 +91,6 @@ RANKED: dict[str, Callable[[list[Query], str, int], Number]] = {
     "mrr": lambda queries, ties, k: averaged(queries, ties, lambda rank: 1 / rank),
     "hits": lambda queries, ties, k: averaged(queries, ties, lambda rank: Fraction(rank <= k)),
     "mean_rank": lambda queries, ties, k: averaged(queries, ties, lambda rank: rank),
-    "geometric_mean_rank": lambda queries, ties, k: math.exp(averaged(queries, ties, lambda rank: math.log(rank))),
     "median_rank": lambda queries, ties, k: median(queries, ties),
     "ndcg": lambda queries, ties, k: averaged(queries, ties, lambda rank: gain(rank, k)),
     "amri": lambda queries, ties, k: adjusted("mean_rank", queries, k),

@@ -66,9 +66,6 @@ class Axis:
 
 # ---- by query
 
-# Metrics that are no means over queries.
-_NO_MEANS = ("median_rank", "geometric_mean_rank")
-
 
 class Values(Mapping[str, Floats]):
     """The value of each query, computed when it is read; of any metric of ranks or lists that is a mean."""
@@ -110,8 +107,10 @@ class Values(Mapping[str, Floats]):
             metric, _ = find(key, "ranking")
         except OptionError:
             return False
-        if metric.name in (*_NO_MEANS, "pooled_hits"):
-            return metric.name == "pooled_hits" and self._counts.pooled
+        if metric.name == "pooled_hits":
+            return self._counts.pooled
+        if metric.name == "median_rank":  # no mean over queries
+            return False
         return "ranks" in metric.needs or ("lists" in metric.needs and self._counts.lists)
 
     def __iter__(self) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """How ranking metrics err: which rule of the table of intervals each follows, and what a shared pool adds.
 
-A metric declares one of `of_mean`, `of_share`, `of_log_mean`, `of_median`. What it estimates is in the facts of its
+A metric declares one of `of_mean`, `of_share`, `of_median`. What it estimates is in the facts of its
 estimate: `ends` (the least and the largest possible value, or a function that computes them), `at_ends` (how much of an
 item may be unseen at either), `fewest` (items that are needed), `binary` (whether every item scores 0 or 1), and for a
 shared pool `worth` and `slope`: what a positive is worth, and how far the metric moves if its mean moves by 1.
@@ -46,23 +46,6 @@ def of_share(sample: Sample, estimate: Estimate, confidence: float) -> Bounds | 
     if sample.cluster is None and estimate.facts["binary"]:
         return intervals.of_share(np.round(estimate.value * estimate.n), estimate.n, confidence, over="queries")
     return of_mean(sample, estimate, confidence)
-
-
-def of_log_mean(sample: Ranks, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
-    """Score interval with Student's t on the logarithm of a geometric mean."""
-    if sample.shared:
-        return _over_pool(sample, estimate, confidence)
-    spread = sample.spread(_influence(estimate))
-    reason = _too_few(sample, estimate, spread)
-    if reason is not None:
-        return NoInterval(reason)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        scaled = {name: getattr(spread, name) / estimate.value for name in ("error", "lowest", "highest")}
-        floor, ceiling = (np.log(end) for end in _ends(estimate))
-        logs = spread._replace(**scaled)
-        low, high = score_interval(np.log(estimate.value), logs, (floor, ceiling), confidence, at_ends=0.0)
-    method = "log-score-t" if sample.cluster is None else "cluster-log-score-t"
-    return Bounds(np.exp(low), np.exp(high), method, sample.over, "at least three")
 
 
 def of_median(ranks: Ranks, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
@@ -160,8 +143,6 @@ def _over_pool(ranks: Ranks, estimate: Estimate, confidence: float) -> Bounds | 
     at, whole = estimate.value, np.sqrt([both])
     if estimate.facts.get("scale") == "logit":
         low, high = intervals.logit_t_interval(at, whole, [df], confidence)
-    elif estimate.facts.get("scale") == "log":
-        low, high = (np.exp(end) for end in t_interval(np.log(at), whole / at, [df], confidence, scale=1.0))
     else:
         low, high = t_interval(at, whole, [df], confidence, scale=1.0)
     return Bounds(low, high, "two-sample jackknife", over)

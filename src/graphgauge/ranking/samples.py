@@ -258,11 +258,6 @@ class Ranks(Sample):
         """1 / rank."""
         return rules.reciprocal(self.greater, self.equal, self.ties)
 
-    @cached_property
-    def log(self) -> Floats:
-        """The logarithm of the rank."""
-        return rules.log(self.greater, self.equal, self.ties)
-
     def within(self, k: Any) -> Floats:
         """1 where the rank is at most k; under `expected` the probability of that."""
         return rules.within(self.greater, self.equal, self.ties, k)
