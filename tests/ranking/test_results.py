@@ -103,21 +103,6 @@ def test_cut_offs_at_or_above_the_candidates_warn() -> None:
         assert evaluation[f"hits@{k}"].warnings == (said,)
 
 
-def test_optimistic_ties_warn_where_they_flatter() -> None:
-    tied = ranking.evaluate(**constant(), ties="optimistic", metrics=["mrr", "amri"])
-    assert "optimistic" in tied["mrr"].warnings[0]
-    assert not tied["amri"].warnings  # expected, whatever is chosen
-    assert not ranking.evaluate(POS, NEG, ties="optimistic")["mrr"].warnings
-
-    def recall(scores: list[int], labels: list[int]) -> Any:
-        queries = ranking.Queries.from_lists(scores, labels, [0, 0])
-        return ranking.evaluate(queries, ties="optimistic", metrics=["recall@1"])["recall@1"]
-
-    assert "optimistic" in recall([1, 1], [1, 0]).warnings[0]
-    assert not recall([2, 1], [1, 0]).warnings
-    assert not recall([1, 1], [1, 1]).warnings  # tied with itself: nothing to win
-
-
 def test_pooled_hits_with_fewer_negatives_than_k() -> None:
     result = ranking.evaluate([0.0, 0.1], [[1.0], [1.0]], metrics=["pooled_hits@3"])["pooled_hits@3"]
     assert result.value == 1
@@ -273,7 +258,7 @@ def test_sizes_that_say_too_little_have_no_interval(sizes: list[int]) -> None:
         found = ranking.evaluate(pos, neg, cluster=cluster, groups={"all": np.zeros(len(cluster), int)})
         assert found["mrr"].interval is None
         assert np.isnan(found.by("all")["mrr.low"]).all()
-        assert "degrees of freedom" in found["mrr"].no_interval or "three clusters" in found["mrr"].no_interval
+        assert "as many as three equally large clusters" in found["mrr"].no_interval
 
 
 def test_median_shared_by_most_queries_keeps_an_interval() -> None:
@@ -324,7 +309,7 @@ def test_a_mean_of_few_ranks_has_no_interval_whatever_they_are(negatives: int) -
         found = ranking.evaluate(CountedQueries(counts), metrics=["mean_rank", "amri", "mrr"])
         for key in ("mean_rank", "amri"):
             assert found[key].interval is None
-            assert "an interval needs 10" in found[key].no_interval
+            assert "needs at least 10 queries" in found[key].no_interval
         assert found["mrr"].interval is not None
     groups = {"side": np.r_[np.zeros(30, int), np.ones(9, int)]}
     counts = counted(np.arange(39) + 1, np.zeros(39, int), np.full(39, negatives + 1), groups=groups)

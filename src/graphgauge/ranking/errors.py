@@ -18,8 +18,8 @@ from graphgauge.core.metric import Bounds, Estimate, NoInterval
 from graphgauge.core.types import Floats, Ints, Mask
 from graphgauge.ranking.samples import AT_ENDS, Ranks, Sample
 from graphgauge.stats import intervals
-from graphgauge.stats.errors import Spread, is_rounding, macro_spread
-from graphgauge.stats.intervals import FEWEST_DF, score_interval, t_interval, t_quantile
+from graphgauge.stats.errors import is_rounding, macro_spread
+from graphgauge.stats.intervals import score_interval, t_interval, t_quantile
 
 
 def of_mean(sample: Sample, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
@@ -27,16 +27,17 @@ def of_mean(sample: Sample, estimate: Estimate, confidence: float) -> Bounds | N
     if isinstance(sample, Ranks) and sample.shared:
         return _over_pool(sample, estimate, confidence)
     spread = sample.spread(_influence(estimate))
-    reason = _too_few(sample, estimate, spread)
-    if reason is not None:
-        return NoInterval(reason)
     at_ends, clustered = estimate.facts.get("at_ends", AT_ENDS), sample.cluster is not None
     ends, over = _ends(estimate), sample.over
     found = intervals.of_bounded_mean(
         estimate.value, spread, ends, confidence, over=over, at_ends=at_ends, clustered=clustered
     )
-    few = _few(sample, estimate)
-    return replace(found, low=np.where(few, np.nan, found.low), high=np.where(few, np.nan, found.high))
+    fewest = estimate.facts.get("fewest", lambda: 0)()
+    few = sample.units < fewest
+    needed = "as many as three equally large" if clustered else found.fewest
+    if np.any(few):
+        needed = f"at least {int(np.max(fewest))}"
+    return replace(found, low=np.where(few, np.nan, found.low), high=np.where(few, np.nan, found.high), fewest=needed)
 
 
 def of_share(sample: Sample, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
@@ -97,24 +98,6 @@ def _ends(estimate: Estimate) -> tuple[Any, Any]:
     ends = estimate.facts["ends"]
     low, high = ends() if callable(ends) else ends
     return low, high
-
-
-def _few(sample: Sample, estimate: Estimate) -> Mask:
-    """Whether each group has fewer units than its metric needs."""
-    return np.asarray(sample.units < estimate.facts.get("fewest", lambda: 0)())
-
-
-def _too_few(sample: Sample, estimate: Estimate, spread: Spread) -> str | None:
-    """Why a sample in one group has no interval although it has several units."""
-    if sample.group is not None or len(sample.units) != 1 or not sample.units[0] > FEWEST_DF:
-        return None
-    if sample.cluster is not None and spread.df[0] < FEWEST_DF:
-        said = f"the cluster sizes leave {spread.df[0]:.1f} degrees of freedom, and an interval needs {FEWEST_DF:g}"
-        return f"{said}: as many as three clusters of one size"
-    if _few(sample, estimate)[0]:
-        said = f"ranks of {int(sample.units[0])} {sample.over} do not show how large the others may be"
-        return f"{said}: an interval needs {int(np.max(estimate.facts['fewest']()))} with so many candidates"
-    return None
 
 
 # ---- one pool of negatives for all positives

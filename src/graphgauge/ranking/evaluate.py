@@ -5,14 +5,12 @@ inputs ── Queries.from_… ──▶ Queries ── count ──▶ Counts �
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from graphgauge.core.arrays import as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import OptionError, one_of
@@ -22,7 +20,6 @@ from graphgauge.core.loop import measure
 from graphgauge.core.metric import Metric
 from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.registry import DEFAULT, Chosen, find, select
-from graphgauge.core.result import Result
 from graphgauge.core.types import Floats
 from graphgauge.protocols import under_protocols
 from graphgauge.ranking.breakdown import Axis, per_item
@@ -120,7 +117,7 @@ def evaluate(
     over_groups = [axes[axis].macro_result(key, measured) for key, axis in _named_macros(macros, axes, chosen)]
     return Evaluation(
         "ranking",
-        [*(_warned(each, ties, counts.tied) for each in measured.results), *over_groups],
+        [*measured.results, *over_groups],
         conventions=conventions,
         options={"k": list(ks), "confidence": confidence},
         breakdowns={axis: each.grid for axis, each in axes.items()},
@@ -137,10 +134,7 @@ def queries_of(pos_scores: Any, neg_scores: Any = None, **options: Any) -> Queri
         return Queries.from_scores(pos_scores, neg_scores, **options)
     for name, value in {"neg_scores": neg_scores, **options}.items():
         if value is not None and not (isinstance(value, str) and value in ("rank", "raise")):
-            sources = [each for each in dir(Queries) if each.startswith("from_")]
-            takers = [each for each in sources if name in inspect.signature(getattr(Queries, each)).parameters]
-            fix = f"Give it to the constructor: {', '.join(f'Queries.{each}' for each in takers)} take it."
-            raise OptionError(f"a Queries takes no {name}", fix=fix).about(name)
+            raise OptionError(f"a Queries takes no {name}", fix="Give it to the constructor.").about(name)
     return pos_scores
 
 
@@ -244,13 +238,6 @@ def _conventions_of(common: Mapping[str, str], sample: Any) -> Mapping[str, str]
     # A tie of several positives has no realistic order.
     unsettled = isinstance(sample, Lists) and not sample.settled and sample.counts.depth is None
     return {**common, "ties": "expected"} if unsettled else common
-
-
-def _warned(result: Result, ties: str, tied: bool) -> Result:
-    if not tied or ties != "optimistic" or result.conventions.get("ties") != ties:
-        return result
-    said = "scores are tied, and optimistic ranks count every tie as a win"
-    return replace(result, warnings=(*result.warnings, said))
 
 
 # ---- means over groups

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.archive import read_archive, write_archive
-from graphgauge.core.arrays import AnyArray, as_numeric, refuse_nan, require_shape
+from graphgauge.core.arrays import AnyArray, as_numeric, refuse_nan
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.options import nan_policy, whole_number
@@ -243,12 +243,6 @@ class BinnedAUC:
         """Forget everything that was counted."""
         self._counts: Ints = np.zeros((2, 1 << self._BITS), np.int64)
 
-    @property
-    def n(self) -> tuple[int, int]:
-        """The numbers of positives and of negatives."""
-        positives, negatives = self._counts.sum(axis=1).tolist()
-        return positives, negatives
-
     def update(self, pos_scores: Any, neg_scores: Any) -> BinnedAUC:
         """Count scores of positives and of negatives, of any number each."""
         for side, name, scores in ((0, "pos_scores", pos_scores), (1, "neg_scores", neg_scores)):
@@ -278,7 +272,7 @@ class BinnedAUC:
             key="roc_auc",
             metric="roc_auc",
             value=value,
-            n=self.n[0],
+            n=int(self._counts[0].sum()),
             unit="positive",
             direction="higher",
             bounds=(0.0, 1.0),
@@ -298,17 +292,3 @@ class BinnedAUC:
         below: Floats = np.cumsum(negatives, dtype=np.float64) - negatives
         same = float((positives * negatives.astype(np.float64)).sum()) / 2
         return (float((positives * below).sum()) + same) / pairs, same / pairs
-
-    def save(self, path: str | Path) -> None:
-        """Write the counts of the bins that have any."""
-        used = np.flatnonzero(self._counts.any(axis=0))
-        write_archive(path, "ranking-auc", {}, {"bin": used, "counts": self._counts[:, used]})
-
-    @classmethod
-    def load(cls, path: str | Path) -> BinnedAUC:
-        """Read what `save` wrote."""
-        _, arrays = read_archive(path, "ranking-auc")
-        require_shape(arrays["counts"], (2, len(arrays["bin"])), "counts", "Count again.")
-        state = cls()
-        state._counts[:, arrays["bin"]] = arrays["counts"]
-        return state
