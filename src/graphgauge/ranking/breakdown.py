@@ -109,8 +109,6 @@ class Values(Mapping[str, Floats]):
             return False
         if metric.name == "pooled_hits":
             return self._counts.pooled
-        if metric.name == "median_rank":  # no mean over queries
-            return False
         return "ranks" in metric.needs or ("lists" in metric.needs and self._counts.lists)
 
     def __iter__(self) -> Iterator[str]:

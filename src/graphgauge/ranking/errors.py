@@ -1,6 +1,6 @@
 """How ranking metrics err: which rule of the table of intervals each follows, and what a shared pool adds.
 
-A metric declares one of `of_mean`, `of_share`, `of_median`. What it estimates is in the facts of its
+A metric declares one of `of_mean`, `of_share`. What it estimates is in the facts of its
 estimate: `ends` (the least and the largest possible value, or a function that computes them), `at_ends` (how much of an
 item may be unseen at either), `fewest` (items that are needed), `binary` (whether every item scores 0 or 1), and for a
 shared pool `worth` and `slope`: what a positive is worth, and how far the metric moves if its mean moves by 1.
@@ -18,8 +18,8 @@ from graphgauge.core.metric import Bounds, Estimate, NoInterval
 from graphgauge.core.types import Floats, Ints, Mask
 from graphgauge.ranking.samples import AT_ENDS, Ranks, Sample
 from graphgauge.stats import intervals
-from graphgauge.stats.errors import is_rounding, macro_spread
-from graphgauge.stats.intervals import score_interval, t_interval, t_quantile
+from graphgauge.stats.errors import macro_spread
+from graphgauge.stats.intervals import score_interval, t_interval
 
 
 def of_mean(sample: Sample, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
@@ -47,25 +47,6 @@ def of_share(sample: Sample, estimate: Estimate, confidence: float) -> Bounds | 
     if sample.cluster is None and estimate.facts["binary"]:
         return intervals.of_share(np.round(estimate.value * estimate.n), estimate.n, confidence, over="queries")
     return of_mean(sample, estimate, confidence)
-
-
-def of_median(ranks: Ranks, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
-    """The distribution function's own interval at the median, carried back to ranks (Woodruff 1952).
-
-    Many queries may share the median's rank, and the shares below it and at or below it err differently. Even all
-    n units enclose the median only with probability 1 − 2^(1−n): if that is too little, there are no bounds.
-    """
-    if ranks.shared:
-        return NoInterval("the positives share one pool of negatives, whose error is not known for a median")
-    shares = [ranks.estimate(ranks.within(ranks.to_cells(estimate.value - step))) for step in (0.25, 0.0)]
-    below, upto = (ranks.spread(_influence(share)) for share in shares)
-    reach = t_quantile(below.df, confidence)
-    low, high = 0.5 - reach * below.error, 0.5 + reach * upto.error
-    too_few = 2.0 ** (1.0 - ranks.units) > 1 - confidence
-    unknown = np.isnan(low) | too_few | (is_rounding(below.error, 1.0) & is_rounding(upto.error, 1.0))
-    ends = (ranks.quantile(np.where(unknown, 0.5, end)) for end in (low, high))
-    low, high = (np.where(unknown, np.nan, end) for end in ends)
-    return Bounds(low, high, "woodruff", ranks.over, "at least six (at 95 %)")
 
 
 def macro(sample: Sample, estimate: Estimate, confidence: float, bounds: tuple[float, float]) -> tuple[Any, Any, Any]:

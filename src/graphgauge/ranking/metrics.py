@@ -115,13 +115,6 @@ def mean_rank(ranks: Ranks) -> Estimate:
     return ranks.estimate(ranks.rank, worth=_rank, **facts)
 
 
-@_of_ranks("median_rank", reference="hoyt2022", direction="lower", bounds=(1, np.inf), interval=errors.of_median)
-def median_rank(ranks: Ranks) -> Estimate:
-    """Median rank of the positives."""
-    middle = ranks.quantile(np.full(ranks.groups, 0.5))
-    return Estimate(middle, ranks.n, reason="no queries", facts={"unit": ranks.unit})
-
-
 @_of_ranks("amri", reference="berrendorf2020", bounds=(-1, 1), **_ADJUSTED)
 def amri(ranks: Ranks) -> Estimate:
     """Adjusted mean rank index, 1 − Σ (r − 1) / Σ (n − 1)/2: 1 for perfect, 0 for random order, of any n.
