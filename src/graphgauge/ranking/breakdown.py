@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from graphgauge.core.errors import OptionError
@@ -15,7 +14,6 @@ from graphgauge.core.grid import Grid, column
 from graphgauge.core.items import Items
 from graphgauge.core.loop import Measured, broken_down, sample_of
 from graphgauge.core.registry import Chosen, find
-from graphgauge.core.result import Interval, Result
 from graphgauge.core.types import Floats
 from graphgauge.ranking import errors
 from graphgauge.ranking.counting import numbered
@@ -23,45 +21,27 @@ from graphgauge.ranking.counts import Counts, Labels
 from graphgauge.ranking.samples import Lists, Ranks
 
 
-class Axis:
-    """The metrics by the groups of one axis, and their means over groups, with equal weights."""
-
-    def __init__(
-        self, counts: Counts, axis: str, ties: str, chosen: Sequence[Chosen], measured: Measured, confidence: float
-    ) -> None:
-        self.axis, self.confidence = axis, confidence
-        samples: dict[str, Any] = {"ranks": Ranks.of(counts, ties, axis)}
-        samples |= {"lists": Lists.of(counts, ties, axis)} if counts.lists else {}
-        names = numbered(counts.labels.groups[axis])[0]
-        if axis in measured.estimates:
-            raise OptionError(f"a group cannot be named {axis!r}", fix="That column contains the metric.")
-        along = [(metric, params) for metric, params in chosen if {*metric.needs} & {*samples}]
-        n, left_out = samples["lists" if counts.lists else "ranks"].n, measured.skipped
-        table = broken_down(axis, names, n, along, samples, confidence=confidence, skipped=left_out)
-        self.macros: dict[str, tuple[float, float, float]] = {}
-        for metric, params in along:
-            if (key := metric.key_of(**params)) in table:
-                sample = sample_of(metric, samples)
-                self.macros[key] = errors.macro(sample, metric(sample, **params), confidence, metric.bounds)
-        self.grid = self._with_macro(table) if len(names) else table
-
-    def _with_macro(self, table: Grid) -> Grid:
-        last: dict[str, Any] = {self.axis: "macro", "n": int(table["n"].sum())}
-        for key, ends in self.macros.items():
+def by_groups(
+    counts: Counts, axis: str, ties: str, chosen: Sequence[Chosen], measured: Measured, confidence: float
+) -> Grid:
+    """The metrics by the groups of one axis, and in the last row their means over groups, with equal weights."""
+    samples: dict[str, Any] = {"ranks": Ranks.of(counts, ties, axis)}
+    samples |= {"lists": Lists.of(counts, ties, axis)} if counts.lists else {}
+    names = numbered(counts.labels.groups[axis])[0]
+    if axis in measured.estimates:
+        raise OptionError(f"a group cannot be named {axis!r}", fix="That column contains the metric.")
+    along = [(metric, params) for metric, params in chosen if {*metric.needs} & {*samples}]
+    n, left_out = samples["lists" if counts.lists else "ranks"].n, measured.skipped
+    table = broken_down(axis, names, n, along, samples, confidence=confidence, skipped=left_out)
+    if not len(names):
+        return table
+    last: dict[str, Any] = {axis: "macro", "n": int(table["n"].sum())}
+    for metric, params in along:
+        if (key := metric.key_of(**params)) in table:
+            sample = sample_of(metric, samples)
+            ends = errors.macro(sample, metric(sample, **params), confidence, metric.bounds)
             last |= dict(zip((key, f"{key}.low", f"{key}.high"), ends, strict=True))
-        return Grid({name: column([*values.tolist(), last[name]]) for name, values in table.columns.items()})
-
-    def macro_result(self, key: str, measured: Measured) -> Result:
-        micro = next(each for each in measured.results if each.key == key)
-        value, low, high = self.macros[key]
-        groups, missing = len(self.grid) - 1, bool(np.isnan(value))
-        interval = Interval(low, high, self.confidence, "macro-score-t", f"groups of {self.axis}")
-        known: dict[str, Any] = {"interval": None if np.isnan(low) else interval}
-        known |= {"no_interval": "the groups do not show how their mean errs" if np.isnan(low) else None}
-        known |= {"reason": "a group has no value" if missing else None, "references": (), "warnings": ()}
-        params, name = {**micro.params, "macro": self.axis}, f"{key}_macro_{self.axis}"
-        n = 0 if missing else groups
-        return msgspec.structs.replace(micro, key=name, params=params, value=value, n=n, unit=self.axis, **known)
+    return Grid({name: column([*values.tolist(), last[name]]) for name, values in table.columns.items()})
 
 
 # ---- by query

@@ -264,11 +264,6 @@ class Counts:
         return self.negatives == POOL
 
     @cached_property
-    def tied(self) -> bool:
-        """Whether a positive and a negative have the same score."""
-        return bool(self.beside.any())
-
-    @cached_property
     def ahead(self) -> Ints:
         """Of each run, the positives of its query in better runs."""
         if self.one_each:

@@ -6,7 +6,7 @@ inputs ── Queries.from_… ──▶ Queries ── count ──▶ Counts �
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,7 @@ from graphgauge.core.options import confidence_level, whole_number
 from graphgauge.core.registry import DEFAULT, Chosen, find, select
 from graphgauge.core.types import Floats
 from graphgauge.protocols import under_protocols
-from graphgauge.ranking.breakdown import Axis, per_item
+from graphgauge.ranking.breakdown import by_groups, per_item
 from graphgauge.ranking.counts import Counts
 from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import Queries
@@ -97,7 +97,7 @@ def evaluate(
     queries = queries_of(pos_scores, neg_scores, **about, mask=mask, negatives=negatives, minus_inf=minus_inf, nan=nan)
     one_of("ties", ties, TIES)
     confidence, ks = confidence_level(confidence), _cutoffs(k)
-    names, by_default, macros = _asked(metrics)
+    names, by_default = _asked(metrics)
     counts = queries.count()
     if counts.depth is not None and ties != "realistic":
         raise OptionError("lists of the first items have an order and no ties", fix="Leave out ties.").about("ties")
@@ -113,14 +113,12 @@ def evaluate(
     conventions = _conventions(counts, ties)
     rules = partial(_conventions_of, conventions)
     measured = measure(chosen, samples, named=named, confidence=confidence, conventions=rules)
-    axes = {axis: Axis(counts, axis, ties, chosen, measured, confidence) for axis in counts.labels.groups}
-    over_groups = [axes[axis].macro_result(key, measured) for key, axis in _named_macros(macros, axes, chosen)]
     return Evaluation(
         "ranking",
-        [*measured.results, *over_groups],
+        measured.results,
         conventions=conventions,
         options={"k": list(ks), "confidence": confidence},
-        breakdowns={axis: each.grid for axis, each in axes.items()},
+        breakdowns={axis: by_groups(counts, axis, ties, chosen, measured, confidence) for axis in counts.labels.groups},
         skipped=measured.skipped | skipped,
         per_item=per_item(counts, ties, list(measured.estimates)),
         materials={"ranks": samples["ranks"], "pooled": samples.get("pooled"), "counts": counts},
@@ -175,20 +173,15 @@ def _cutoffs(k: Any) -> tuple[int, ...]:
     return tuple(whole_number("k", each, 1) for each in (k if several else [k]))
 
 
-def _asked(metrics: Any) -> tuple[Any, bool, list[str]]:
-    """What is named beside the default metrics, None if nothing is; whether these are asked for; means over groups.
-
-    The latter, such as `mrr_macro_relation`, need their metric.
-    """
+def _asked(metrics: Any) -> tuple[Any, bool]:
+    """What is named beside the default metrics, None if nothing is; whether these are asked for."""
     listed = [metrics] if isinstance(metrics, str | Metric) else metrics
     if metrics is None or metrics == "all" or not isinstance(listed, Iterable):
-        return metrics, metrics is None, []
+        return metrics, metrics is None
     listed = list(listed)
     if not listed:
         raise OptionError("no metrics asked for", fix="Leave metrics= out to get the default ones.").about("metrics")
-    macros = [each for each in listed if isinstance(each, str) and "_macro_" in each]
-    names = [each.partition("_macro_")[0] if each in macros else each for each in listed if each != DEFAULT]
-    return names or None, DEFAULT in listed, macros
+    return [each for each in listed if each != DEFAULT] or None, DEFAULT in listed
 
 
 def _known(chosen: list[Chosen], asked: frozenset[str], counts: Counts) -> tuple[list[Chosen], dict[str, str]]:
@@ -240,19 +233,7 @@ def _conventions_of(common: Mapping[str, str], sample: Any) -> Mapping[str, str]
     return {**common, "ties": "expected"} if unsettled else common
 
 
-# ---- means over groups
-
-
-def _named_macros(
-    macros: Sequence[str], axes: Mapping[str, Any], chosen: Sequence[Chosen]
-) -> Iterator[tuple[str, str]]:
-    keys = [metric.key_of(**params) for metric, params in chosen]
-    for name in macros:
-        key, _, axis = name.partition("_macro_")
-        if axis not in axes:
-            raise OptionError(f"{name} needs groups by {axis}", fix=f'Pass groups={{"{axis}": labels}}.')
-        entry, _ = find(key, "ranking")
-        yield from ((each, axis) for each in keys if each == key or find(each, "ranking")[0] is entry)
+# ---- figures and plain numbers
 
 
 def _drawings(ranks: Ranks, confidence: float) -> dict[str, Grid]:

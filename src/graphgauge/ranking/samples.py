@@ -306,10 +306,6 @@ class Lists(Sample):
         return self.counts.relevant
 
     @property
-    def tied(self) -> bool:
-        return self.counts.tied
-
-    @property
     def settled(self) -> bool:
         """Whether the tie rule says which candidates of a run come first."""
         return self.ties in ("optimistic", "pessimistic")
