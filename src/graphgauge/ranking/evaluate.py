@@ -24,9 +24,8 @@ from graphgauge.core.types import Floats
 from graphgauge.protocols import under_protocols
 from graphgauge.ranking.breakdown import by_groups, per_item
 from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import Queries
-from graphgauge.ranking.samples import Lists, Ranks
+from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.ties import TIES
 
 # The metrics that are computed without being named: of queries with one positive, with several, of lists of which the

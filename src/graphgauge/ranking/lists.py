@@ -21,8 +21,8 @@ from graphgauge.core.threads import threads_for
 from graphgauge.ranking.beyond import Catalog, Recommended
 from graphgauge.ranking.counting import exact, runs_of, stretches_of, working_dtype
 from graphgauge.ranking.counts import Counts, Labels, Met, stretches
-from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import Queries, Rows
+from graphgauge.ranking.samples import Pooled
 from graphgauge.ranking.scores import FIX_NAN, MINUS_INF
 from graphgauge.ranking.sets import Numbering, Sets, is_matrix, numbers_of
 

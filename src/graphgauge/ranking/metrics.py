@@ -24,9 +24,8 @@ from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
 from graphgauge.ranking import beyond as beyond
-from graphgauge.ranking import errors, pooled
-from graphgauge.ranking.pooled import Pooled
-from graphgauge.ranking.samples import AT_ENDS, Lists, Ranks
+from graphgauge.ranking import errors
+from graphgauge.ranking.samples import AT_ENDS, Lists, Pooled, Ranks
 
 LAWS: dict[str, bool | Exempt] = {
     "permutation": True,
@@ -294,7 +293,7 @@ def _of_pool(key: str, conventions: dict[str, str] | None = None, **properties: 
     return _of_ranks(key, needs=("pooled",), conventions=_POOL_RULES | (conventions or {}), default=True, **properties)
 
 
-@_of_pool("roc_auc", reference="hanley1982", chance=_half, interval=pooled.auc_bounds)
+@_of_pool("roc_auc", reference="hanley1982", chance=_half, interval=errors.auc_bounds)
 def roc_auc(sample: Pooled) -> Estimate:
     """Probability that a positive outscores a negative, over all pairs of the pool; ties count half.
 
@@ -308,7 +307,7 @@ def roc_auc(sample: Pooled) -> Estimate:
     {"ties": "enter together", "curve": "steps, not trapezoids"},
     reference="davis2006",
     chance=_prevalence,
-    interval=pooled.precision_bounds,
+    interval=errors.precision_bounds,
 )
 def average_precision(sample: Pooled) -> Estimate:
     """Precision at each positive of the pool, averaged over the positives."""
@@ -320,7 +319,7 @@ def average_precision(sample: Pooled) -> Estimate:
     {"ties": "with the k-th negative are no hit"},
     reference="hu2020",
     chance=_threshold_at_random,
-    interval=pooled.hits_bounds,
+    interval=errors.hits_bounds,
 )
 def pooled_hits_at_k(sample: Pooled, *, k: int = 10) -> Estimate:
     """Share of positives strictly above the k-th best of all negatives together."""
