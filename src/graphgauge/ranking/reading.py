@@ -23,8 +23,8 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.gate import Gate
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.random import Random
-from graphgauge.ranking.breakdown import per_item
 from graphgauge.ranking.counts import Counts, Labels, arrays_of
+from graphgauge.ranking.evaluate import per_item
 from graphgauge.ranking.queries import Queries
 from graphgauge.ranking.sequence import Assist, Bets, Bound, Walk, reading_order
 

@@ -228,7 +228,7 @@ def _finished(reading: Reading, labels: Labels, stopped: str, confidence: float)
         "ranking",
         results,
         conventions=base.conventions,
-        options={**base.options, "until": _facts(reading, stopped)},
+        options={**base.options, "until": _facts(reading, stopped, outcomes)},
         per_item=base.per_item,
         drawings=base.drawings,
         findings=base.findings if reading.complete else (),
@@ -312,7 +312,7 @@ def _outcome(reading: Reading, each: Followed, gate: Gate, value: float, stopped
     return GateOutcome(gate=gate.text, verdict="undecided", value=value, limit=limit, why=why)
 
 
-def _facts(reading: Reading, stopped: str) -> dict[str, Any]:
+def _facts(reading: Reading, stopped: str, outcomes: Sequence[GateOutcome]) -> dict[str, Any]:
     return {
         "read": reading.read,
         "of": len(reading.rows),
@@ -320,6 +320,7 @@ def _facts(reading: Reading, stopped: str) -> dict[str, Any]:
         "stopped": stopped,
         "seed": reading.seed,
         "schedule": [dataclasses.asdict(asked) for asked in reading.schedule],
+        "gates": {each.gate: each.verdict for each in outcomes},
         "decided": {each.key: side for each in reading.followed if each.paired and (side := _better(each))},
         "trail": [list(point) for point in reading.trail],
     }
