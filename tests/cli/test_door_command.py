@@ -38,10 +38,10 @@ def test_a_gate_on_another_metric_is_computed_with_the_default_ones_at_once(monk
     np.save("pos.npy", [3.0, 1.0])
     np.save("neg.npy", [[2.0, 0.0], [2.0, 0.0]])
     words = ["--pos-scores", "pos.npy", "--neg-scores", "neg.npy", "--format", "json"]
-    result = CliRunner().invoke(DoorCommand("ranking", door_of("ranking")), [*words, "--gate", "mean_rank <= 2"])
+    result = CliRunner().invoke(DoorCommand("ranking", door_of("ranking")), [*words, "--gate", "median_rank <= 2"])
     keys = [each["key"] for each in json.loads(result.stdout)["results"]]
     assert (result.exit_code, len(calls)) == (0, 1), words_of(result)
-    assert keys == ["mrr", "hits@1", "hits@3", "hits@10", "adjusted_mrr", "mean_rank"]
+    assert keys == ["mrr", "hits@1", "hits@3", "hits@10", "adjusted_mrr", "median_rank"]
 
 
 def test_help_has_sections_with_what_the_door_has():

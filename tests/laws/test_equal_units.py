@@ -24,7 +24,7 @@ from graphgauge.evolution.homophily import Folds
 from graphgauge.evolution.metrics import Trajectory, over_runs
 from graphgauge.stats.shift import of_pairs
 
-USUAL_RANKS = ("mrr", "hits", "mean_rank", "adjusted_hits")
+USUAL_RANKS = ("mrr", "hits", "mean_rank", "geometric_mean_rank", "adjusted_hits")
 THREE_WAYS = np.array([0.3, 0.1 + 0.2, 0.1 * 3])
 over_counts = pytest.mark.parametrize("n", [2, 3, 5, 7, 49, 1000])
 
@@ -134,7 +134,7 @@ def test_equal_units_have_no_interval_whatever_their_number(make: Maker, n: int)
 @over_counts
 def test_equal_units_of_a_group_have_no_interval_either(n: int) -> None:
     table = equal_queries(2 * n).by("half")
-    for key in ("mrr", "mean_rank"):
+    for key in ("mrr", "mean_rank", "geometric_mean_rank"):
         assert np.isnan(table[f"{key}.low"]).all()
         assert np.isnan(table[f"{key}.high"]).all()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import math
+import statistics
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -114,6 +115,8 @@ _PYKEEN = {
     "mrr": "InverseHarmonicMeanRank",
     "hits": "HitsAtK",
     "mean_rank": "ArithmeticMeanRank",
+    "median_rank": "MedianRank",
+    "geometric_mean_rank": "GeometricMeanRank",
     "amri": "AdjustedArithmeticMeanRankIndex",
     "adjusted_mrr": "AdjustedInverseHarmonicMeanRank",
     "adjusted_hits": "AdjustedHitsAtK",
@@ -214,8 +217,13 @@ def test_ranks_equal_brute_force(queries: list[tuple[int, list[int]]], ties: str
         "mrr": at_places(taken, lambda place: 1 / place),
         f"hits@{k}": at_places(taken, lambda place: Fraction(place <= k)),
         "mean_rank": at_places(taken, lambda place: place),
+        "geometric_mean_rank": math.exp(at_places(taken, lambda place: math.log(place))),
         f"ndcg@{k}": at_places(taken, lambda place: 1 / math.log2(1 + place) if place <= k else 0.0),
     }
+    mass = math.lcm(*(len(query) for query in taken))
+    spread = [place for query in taken for place in query for _ in range(mass // len(query))]
+    expected["median_rank"] = float(statistics.median(spread))
+
     anyhow = [places(pos, neg, "expected") for pos, neg in queries]
     blind = [places(0, [0] * len(neg), "expected") for _, neg in queries]
     adjusted = {
@@ -359,7 +367,7 @@ def test_ogb_pools_alike(pos: np.ndarray, neg: np.ndarray, k: int) -> None:
 @scored
 def test_pykeen_ranks_alike(pos: np.ndarray, neg: np.ndarray, ties: str) -> None:
     ours = ranking.evaluate(pos, neg, ties=ties, metrics="all")
-    for key in ("mrr", "hits@1", "hits@3", "hits@10", "mean_rank"):
+    for key in ("mrr", "hits@1", "hits@3", "hits@10", "mean_rank", "median_rank", "geometric_mean_rank"):
         assert ours[key].value == pytest.approx(pykeen(pos, neg, key, ties), rel=1e-6), key
 
 

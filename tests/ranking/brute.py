@@ -64,12 +64,35 @@ def gain(rank: Fraction, k: int) -> float:
     return 1 / math.log2(1 + rank) if rank <= k else 0.0
 
 
+def median(queries: list[Query], ties: str) -> Number:
+    """Half the mass below, half above; each query's mass is spread over the places it may take."""
+    masses: list[tuple[Fraction, Fraction]] = []
+    for query in queries:
+        if ties == "expected":
+            found = places(query)
+            masses += [(Fraction(place), Fraction(1, len(found))) for place in found]
+        else:
+            masses.append((Fraction(at_rank(query, ties, lambda rank: rank)), Fraction(1)))
+    masses.sort()
+    half, reached = Fraction(len(queries), 2), Fraction(0)
+    for index, (rank, mass) in enumerate(masses):
+        reached += mass
+        if reached > half:
+            return rank
+        if reached == half:
+            following = next(other for other, _ in masses[index + 1 :] if other >= rank)
+            return (rank + following) / 2
+    return math.nan
+
+
 # The definitions, by the metric's name: of one positive a query, of a whole list in one order, and of all scores
 # together. A new metric is added to the table of the sample that it needs.
 RANKED: dict[str, Callable[[list[Query], str, int], Number]] = {
     "mrr": lambda queries, ties, k: averaged(queries, ties, lambda rank: 1 / rank),
     "hits": lambda queries, ties, k: averaged(queries, ties, lambda rank: Fraction(rank <= k)),
     "mean_rank": lambda queries, ties, k: averaged(queries, ties, lambda rank: rank),
+    "geometric_mean_rank": lambda queries, ties, k: math.exp(averaged(queries, ties, lambda rank: math.log(rank))),
+    "median_rank": lambda queries, ties, k: median(queries, ties),
     "ndcg": lambda queries, ties, k: averaged(queries, ties, lambda rank: gain(rank, k)),
     "amri": lambda queries, ties, k: adjusted("mean_rank", queries, k),
     "adjusted_mrr": lambda queries, ties, k: adjusted("mrr", queries, k),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,9 +19,9 @@ from graphgauge.ranking.evaluate import evaluate
 from graphgauge.ranking.queries import Queries
 
 ITEMS = 6
-POPULARITY = np.array([5, 1, 2, 2, 8, 3])
-CATALOG = Catalog(popularity=POPULARITY)
-NAMES = ["coverage", "popularity"]
+POPULARITY, CATEGORIES = np.array([5, 1, 2, 2, 8, 3]), np.array([0, 1, 0, 2, 1, 0])
+CATALOG = Catalog(popularity=POPULARITY, categories=CATEGORIES)
+NAMES = ["coverage", "personalization", "popularity", "diversity"]
 
 query = st.dictionaries(st.integers(0, ITEMS - 1), st.integers(0, 2), min_size=1, max_size=4)
 
@@ -37,9 +38,21 @@ def outcomes(queries: list[dict[int, int]], k: int) -> Iterator[tuple[tuple[int,
 
 
 def by_definition(name: str, lists: tuple[tuple[int, ...], ...]) -> float:
-    if name == "coverage":
-        return len({item for shown in lists for item in shown}) / ITEMS
-    return sum(sum(POPULARITY[item] for item in shown) / len(shown) for shown in lists) / len(lists)
+    match name:
+        case "coverage":
+            return len({item for shown in lists for item in shown}) / ITEMS
+        case "personalization":
+            if len(lists) < 2:
+                return math.nan
+            overlap = [
+                len({*one} & {*other}) / math.sqrt(len(one) * len(other))
+                for one, other in itertools.combinations(lists, 2)
+            ]
+            return 1 - sum(overlap) / len(overlap)
+        case "popularity":
+            return sum(sum(POPULARITY[item] for item in shown) / len(shown) for shown in lists) / len(lists)
+    pairs = [list(itertools.combinations(CATEGORIES[list(shown)], 2)) for shown in lists if len(shown) > 1]
+    return sum(np.mean([one != other for one, other in own]) for own in pairs) / len(pairs) if pairs else math.nan
 
 
 def as_queries(queries: list[dict[int, int]], catalog: Any = CATALOG) -> Queries:
@@ -75,30 +88,35 @@ def test_gini_of_the_mean_exposure(queries: list[dict[int, int]], k: int) -> Non
 
 
 def test_formulas_of_pyg() -> None:
-    """LinkPredCoverage and LinkPredAveragePopularity, written out for a matrix of predictions."""
+    """LinkPredCoverage, Diversity, Personalization and AveragePopularity, written out for a matrix of predictions."""
     rng = np.random.default_rng(0)
     users, items, k = 50, 30, 5
     scores = rng.permuted(np.tile(np.arange(items), (users, 1)), axis=1)
-    popularity = rng.integers(1, 100, items)
+    popularity, category = rng.integers(1, 100, items), rng.integers(0, 4, items)
     top = np.argsort(-scores, axis=1)[:, :k]
     covered = np.zeros(items, bool)
     covered[top.ravel()] = True
+    same = (category[top][:, :, None] == category[top][:, None, :]).sum(axis=-1)
+    diversity = 1 - 1 / (k * (k - 1)) * (same - 1).sum(axis=-1)
+    overlap = [np.isin(top[u], top[v]).sum() / k for u in range(users) for v in range(u + 1, users)]
     test = [set(np.flatnonzero(row).tolist()) for row in rng.random((users, items)) < 0.1]
-    catalog = Catalog(popularity=popularity)
+    catalog = Catalog(popularity=popularity, categories=category)
     found = recommend(scores, test=test, catalog=catalog, k=k)
     lists = evaluate(Queries.from_topk(top, test, catalog=catalog), k=k)
     shared = {*lists} & {*found}
     assert {"coverage@5", "recall@5"} <= shared
     assert {key: lists[key].value for key in shared} == {key: found[key].value for key in shared}
     assert found["coverage@5"].value == pytest.approx(covered.mean())
+    assert found["diversity@5"].value == pytest.approx(diversity.mean())
+    assert found["personalization@5"].value == pytest.approx(np.mean([1 - each for each in overlap]))
     assert found["popularity@5"].value == pytest.approx(popularity[top].mean())
-    assert all(found[f"{name}@5"].n == users for name in ("coverage", "popularity"))
+    assert all(found[f"{name}@5"].n == users for name in ("coverage", "diversity", "personalization", "popularity"))
 
 
 def test_random_lists_reach_the_chance_levels() -> None:
     rng = np.random.default_rng(1)
     users, items = 400, 60
-    catalog = Catalog(popularity=rng.integers(1, 9, items))
+    catalog = Catalog(popularity=rng.integers(1, 9, items), categories=rng.integers(0, 5, items))
     test = [set(np.flatnonzero(row).tolist()) for row in rng.random((users, items)) < 0.1]
     found = recommend(rng.random((users, items)), test=test, catalog=catalog, k=4)
     for name in NAMES:
@@ -114,7 +132,7 @@ def test_embeddings_recommend_what_their_scores_do() -> None:
     exact = np.array(
         [[sum(a * b for a, b in zip(u, i, strict=True)) for i in items.astype(float)] for u in users.astype(float)]
     )
-    catalog = Catalog(popularity=rng.integers(1, 9, 30))
+    catalog = Catalog(popularity=rng.integers(1, 9, 30), categories=rng.integers(0, 3, 30))
     known = [set(rng.integers(0, 30, 5).tolist()) for _ in users]
     test = [{int(rng.integers(0, 30))} - each for each in known]
     for k in (1, 4):
@@ -129,16 +147,16 @@ def test_what_does_not_fit_is_refused() -> None:
     scores, test = np.arange(12.0).reshape(2, 6), [{0}, {1}]
     for change, message in (
         ({"catalog": Catalog(size=5)}, "a catalogue of 5 items for 6"),
-        ({"catalog": {"popularity": [1, 2], "size": 3}}, "one popularity per item"),
+        ({"catalog": {"popularity": [1, 2], "categories": [1]}}, "one value per item"),
         ({"catalog": {}}, "needs its size"),
         ({"catalog": {"popularity": [-1.0] * 6}}, "at least 0"),
         ({"catalog": {"weights": [1]}}, "expected a Catalog"),
         ({"metrics": ["coverage@2"]}, "coverage@k needs a catalogue. Pass catalog="),
-        ({"metrics": ["popularity@2"], "catalog": {"size": 6}}, r"popularity@k needs a catalogue\. .* popularity="),
-        ({"metrics": ["gini@2"], "catalog": CATALOG}, None),
+        ({"metrics": ["diversity@2"], "catalog": {"size": 6}}, "diversity@k needs a catalogue with categories"),
+        ({"metrics": ["diversity@2"], "catalog": CATALOG}, None),
     ):
         if message is None:
-            assert list(recommend(scores, test=test, **change)) == ["gini@2"]
+            assert list(recommend(scores, test=test, **change)) == ["diversity@2"]
             continue
         with pytest.raises((InputError, OptionError), match=message):
             recommend(scores, test=test, **change)

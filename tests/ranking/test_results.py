@@ -193,7 +193,7 @@ def test_a_query_entered_twice_in_one_cluster_tells_nothing_new() -> None:
             assert clustered[key].value == pytest.approx(result.value), key
             low, high = ignored[key].interval
             narrower = high - low < result.interval.high - result.interval.low
-            assert narrower, key
+            assert narrower or key == "median_rank", key  # its bounds are ranks, too coarse to show it
             if result.interval.method != "wilson":  # a share has another rule for clusters
                 assert tuple(clustered[key].interval) == pytest.approx(tuple(result.interval)), key
 
@@ -234,7 +234,7 @@ def test_agreement_is_not_certainty(greater: int, queries: int, clustered: bool)
     cluster = np.repeat(np.arange(queries), 2) if clustered else None
     rows = queries * (1 + clustered)
     evaluation = ranking.evaluate(np.zeros(rows), np.tile(neg, (rows, 1)), cluster=cluster, metrics="all")
-    spreadless = ["mean_rank", "amri"]
+    spreadless = ["mean_rank", "median_rank", "geometric_mean_rank", "amri"]
     if greater == 0 and queries > 2:  # at the end of the scale: at most this share of the population can differ
         other = 1 - 0.025 ** (1 / queries)
         assert tuple(evaluation["mrr"].interval) == pytest.approx((1 - other, 1.0))
@@ -261,10 +261,28 @@ def test_sizes_that_say_too_little_have_no_interval(sizes: list[int]) -> None:
         assert "as many as three equally large clusters" in found["mrr"].no_interval
 
 
+def test_median_shared_by_most_queries_keeps_an_interval() -> None:
+    """30 of 60 at rank 1, the rest at rank 2: the median may be either."""
+    neg = np.where(np.arange(61)[:, None] < 29, -1.0, 1.0) * np.ones((61, 1))
+    result = ranking.evaluate(np.zeros(61), neg, metrics="median_rank")["median_rank"]
+    assert result.value == 2
+    assert tuple(result.interval) == (1, 2)
+
+
 def test_one_query_has_no_interval() -> None:
     result = ranking.evaluate([1.0], [[0.0, 2.0]])["mrr"]
     assert result.interval is None
     assert result.no_interval == "needs at least three queries that differ"
+
+
+@pytest.mark.parametrize(("queries", "confidence", "bounded"), [(5, 0.95, False), (6, 0.95, True), (5, 0.9, True)])
+def test_few_queries_do_not_bound_a_median(queries: int, confidence: float, bounded: bool) -> None:
+    """The smallest and the largest of n ranks hold the median with probability 1 − 2^(1−n): .9375 of five."""
+    pos, neg = np.arange(queries, 0, -1.0), np.tile(np.arange(12.0) + 0.5, (queries, 1))
+    group = {"part": np.zeros(queries, int)}
+    found = ranking.evaluate(pos, neg, groups=group, metrics=["median_rank"], confidence=confidence)
+    assert (found["median_rank"].interval is not None) == bounded
+    assert np.isfinite(found.by("part")["median_rank.low"][0]) == bounded
 
 
 @pytest.mark.parametrize(("queries", "negatives", "width"), [(20, 1000, 2.6), (100, 1000, 1.5), (500, 1000, 1.5)])

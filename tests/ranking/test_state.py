@@ -22,7 +22,7 @@ RNG = np.random.default_rng(0)
 N, K = 400, 7
 POS, NEG = RNG.integers(0, 9, N) / 4, RNG.integers(0, 9, (N, K)) / 4
 GROUP = RNG.integers(0, 3, N)
-METRICS = ["mrr", "hits@1", "hits@3", "mean_rank", "amri", "adjusted_mrr"]
+METRICS = ["mrr", "hits@1", "hits@3", "mean_rank", "amri", "adjusted_mrr", "geometric_mean_rank", "median_rank"]
 
 
 def facts(ev: Any) -> dict[str, Any]:

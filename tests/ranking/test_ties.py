@@ -34,12 +34,20 @@ def test_expected_reciprocal_rank(greater: int, equal: int) -> None:
     assert found == pytest.approx(float(exact), rel=PRECISION, abs=0)
 
 
+@pytest.mark.parametrize(("greater", "equal"), CASES)
+def test_expected_log_rank(greater: int, equal: int) -> None:
+    exact = (mpmath.loggamma(greater + equal + 2) - mpmath.loggamma(greater + 1)) / (equal + 1)
+    found = ties.log(ints(greater), ints(equal), "expected")[0]
+    assert found == pytest.approx(float(exact), rel=PRECISION, abs=0)
+
+
 @pytest.mark.parametrize("greater", GREATER)
 def test_without_ties_all_rules_have_the_same_bits(greater: int) -> None:
     g, none = ints(greater), ints(0)
     for rule in ties.TIES:
         assert ties.rank(g, none, rule)[0] == greater + 1
         assert ties.reciprocal(g, none, rule)[0] == 1 / (greater + 1)
+        assert ties.log(g, none, rule)[0] == np.log(greater + 1.0)
         assert ties.within(g, none, rule, 10)[0] == float(greater < 10)
         expected = 1 / np.log2(greater + 2.0) if greater < 100 else 0.0
         assert ties.discount(g, none, rule, 100)[0] == pytest.approx(expected, rel=1e-14)

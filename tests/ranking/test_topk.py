@@ -125,7 +125,7 @@ def test_names_of_items() -> None:
         Queries.from_topk(lists, answers)
 
 
-@pytest.mark.parametrize("metric", ["mrr", "mean_rank", "amri", "hits@2", "mrr_first", "r_precision"])
+@pytest.mark.parametrize("metric", ["mrr", "mean_rank", "median_rank", "amri", "hits@2", "mrr_first", "r_precision"])
 def test_what_lists_cannot_tell_is_refused_by_name(metric: str) -> None:
     with pytest.raises(OptionError, match=f"{metric} depends on items beyond the lists"):
         evaluate(Queries.from_topk([[0, 1]], [[1]]), metrics=[metric])

@@ -21,7 +21,7 @@ _CLUSTER = Input("cluster", "Labels: queries with the same one err together.", "
 _WEIGHTS = Input("weights", "How much each query counts.", along=True)
 _ABOUT = (_GROUPS, _CLUSTER, _WEIGHTS)
 _KNOWN = Input("known", "Other right answers of each query, which are no candidates.", "set")
-_CATALOG = Input("catalog", "The popularity of the items, in order.", "table")
+_CATALOG = Input("catalog", "What is known of the items, in order: popularity, categories.", "table")
 _SELECT = (METRICS, CONFIDENCE, PROTOCOL)
 _K = Option("k", tuple[int, ...], (1, 3, 10), "Cut-offs of hits@k and other metrics.", 1)
 _RULES = Literal["realistic", "optimistic", "pessimistic", "expected"]

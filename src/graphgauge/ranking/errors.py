@@ -1,9 +1,10 @@
 """How ranking metrics err: which rule of the table of intervals each follows, and what a shared pool adds.
 
-A metric of ranks or lists declares `of_mean` or `of_share`. What it estimates is in the facts of its estimate: `ends`
-(the least and the largest possible value, or a function that computes them), `at_ends` (how much of an item may be
-unseen at either), `fewest` (items that are needed), `binary` (whether every item scores 0 or 1), and for a shared pool
-`worth` and `slope`: what a positive is worth, and how far the metric moves if its mean moves by 1.
+A metric of ranks or lists declares `of_mean`, `of_share`, `of_log_mean` or `of_median`. What it estimates is in the
+facts of its estimate: `ends` (the least and the largest possible value, or a function that computes them), `at_ends`
+(how much of an item may be unseen at either), `fewest` (items that are needed), `binary` (whether every item scores 0
+or 1), and for a shared pool `worth` and `slope`: what a positive is worth, and how far the metric moves if its mean
+moves by 1.
 
 Pooled scores that belong to queries err query by query. Those of one pool belong to none: its positives and negatives
 are two samples, each with an error of its own.
@@ -23,8 +24,8 @@ from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.ranking.counting import parts_of
 from graphgauge.ranking.samples import AT_ENDS, Pooled, Ranks, Sample
 from graphgauge.stats import intervals
-from graphgauge.stats.errors import auc_error, macro_spread, standard_error, two_samples
-from graphgauge.stats.intervals import score_interval, t_interval
+from graphgauge.stats.errors import auc_error, is_rounding, macro_spread, standard_error, two_samples
+from graphgauge.stats.intervals import score_interval, t_interval, t_quantile
 
 
 def of_mean(sample: Sample, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
@@ -52,6 +53,38 @@ def of_share(sample: Sample, estimate: Estimate, confidence: float) -> Bounds | 
     if sample.cluster is None and estimate.facts["binary"]:
         return intervals.of_share(np.round(estimate.value * estimate.n), estimate.n, confidence, over="queries")
     return of_mean(sample, estimate, confidence)
+
+
+def of_log_mean(ranks: Ranks, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
+    """The interval of the mean logarithm, carried back: of a geometric mean, whose `worth` is a logarithm."""
+    with np.errstate(invalid="ignore"):
+        influence = _influence(estimate) / ranks.to_cells(estimate.value)
+        facts = {**estimate.facts, "ends": [np.log(end) for end in _ends(estimate)]}
+        logs = replace(estimate, value=np.log(estimate.value), influence=influence, facts=facts)
+    found = of_mean(ranks, logs, confidence)
+    if isinstance(found, NoInterval):
+        return found
+    method = found.method.replace("score", "log-score")
+    return replace(found, low=np.exp(found.low), high=np.exp(found.high), method=method)
+
+
+def of_median(ranks: Ranks, estimate: Estimate, confidence: float) -> Bounds | NoInterval:
+    """The distribution function's own interval at the median, carried back to ranks (Woodruff 1952).
+
+    Many queries may share the median's rank, and the shares below it and at or below it err differently. Even all
+    n units enclose the median only with probability 1 − 2^(1−n): if that is too little, there are no bounds.
+    """
+    if ranks.shared:
+        return NoInterval("the positives share one pool of negatives, whose error is not known for a median")
+    shares = [ranks.estimate(ranks.within(ranks.to_cells(estimate.value - step))) for step in (0.25, 0.0)]
+    below, upto = (ranks.spread(_influence(share)) for share in shares)
+    reach = t_quantile(below.df, confidence)
+    low, high = 0.5 - reach * below.error, 0.5 + reach * upto.error
+    too_few = 2.0 ** (1.0 - ranks.units) > 1 - confidence
+    unknown = np.isnan(low) | too_few | (is_rounding(below.error, 1.0) & is_rounding(upto.error, 1.0))
+    ends = (ranks.quantile(np.where(unknown, 0.5, end)) for end in (low, high))
+    low, high = (np.where(unknown, np.nan, end) for end in ends)
+    return Bounds(low, high, "woodruff", ranks.over, "at least six (at 95 %)")
 
 
 def macro(sample: Sample, estimate: Estimate, confidence: float, bounds: tuple[float, float]) -> tuple[Any, Any, Any]:

@@ -165,9 +165,10 @@ def _require_catalog(names: Any, at_hand: Sequence[str]) -> None:
     """Refuse named metrics of what is recommended, if there is no catalogue with what they need."""
     for name in names if isinstance(names, list) else ():
         need = find(name, "ranking")[0].needs[0] if isinstance(name, str) else "ranks"
-        if need in ("recommended", "popularity") and need not in at_hand:
-            fix = "Pass catalog=ranking.Catalog(size=…), or popularity=…, to recommend, from_topk or from_embeddings."
-            raise OptionError(f"{name.partition('@')[0]}@k needs a catalogue", fix=fix).about("metrics")
+        if need in ("recommended", "popularity", "categories") and need not in at_hand:
+            part, argument = ("", "size") if need == "recommended" else (f" with {need}", need)
+            fix = f"Pass catalog=ranking.Catalog({argument}=…) to recommend, Queries.from_topk or from_embeddings."
+            raise OptionError(f"{name.partition('@')[0]}@k needs a catalogue{part}", fix=fix).about("metrics")
 
 
 def _cutoffs(k: Any) -> tuple[int, ...]:
@@ -303,6 +304,8 @@ class Values(Mapping[str, Floats]):
             return False
         if metric.name == "pooled_hits":
             return self._counts.pooled
+        if metric.name in ("median_rank", "geometric_mean_rank"):  # no means over queries
+            return False
         return "ranks" in metric.needs or ("lists" in metric.needs and self._counts.lists)
 
     def __iter__(self) -> Iterator[str]:

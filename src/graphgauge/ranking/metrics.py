@@ -114,6 +114,30 @@ def mean_rank(ranks: Ranks) -> Estimate:
     return ranks.estimate(ranks.rank, worth=_rank, **facts)
 
 
+@_of_ranks("median_rank", reference="hoyt2022", direction="lower", bounds=(1, np.inf), interval=errors.of_median)
+def median_rank(ranks: Ranks) -> Estimate:
+    """Median rank of the positives."""
+    middle = ranks.quantile(np.full(ranks.groups, 0.5))
+    return Estimate(middle, ranks.n, reason="no queries", facts={"unit": ranks.unit})
+
+
+@_of_ranks(
+    "geometric_mean_rank", reference="hoyt2022", direction="lower", bounds=(1, np.inf), interval=errors.of_log_mean
+)
+def geometric_mean_rank(ranks: Ranks) -> Estimate:
+    """Geometric mean rank of the positives, exp(mean ln r): less affected by the worst queries than the mean rank."""
+    centre = ranks.mean(ranks.log)
+    value = np.exp(centre)
+    influence = ranks.to_cells(value) * (ranks.log - ranks.to_cells(centre))
+    facts = {
+        "unit": ranks.unit,
+        "ends": lambda: (1.0, np.exp(ranks.mean(np.log(ranks.candidates)))),
+        "at_ends": 0.0,
+        "worth": _log,
+    }
+    return Estimate(value, ranks.n, influence, reason="no queries", facts=facts)
+
+
 @_of_ranks("amri", reference="berrendorf2020", bounds=(-1, 1), **_ADJUSTED)
 def amri(ranks: Ranks) -> Estimate:
     """Adjusted mean rank index, 1 − Σ (r − 1) / Σ (n − 1)/2: 1 for perfect, 0 for random order, of any n.
@@ -185,7 +209,7 @@ def _fewest(ranks: Ranks) -> Floats:
     return np.minimum(_FEWEST_RANKS, np.floor(np.sqrt(ranks.mean_candidates)))
 
 
-_reciprocal, _rank = attrgetter("reciprocal"), attrgetter("rank")
+_reciprocal, _rank, _log = attrgetter("reciprocal"), attrgetter("rank"), attrgetter("log")
 
 
 # ---- lists: each query as a whole

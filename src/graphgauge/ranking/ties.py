@@ -7,6 +7,7 @@ mean over the random order of these.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -17,7 +18,7 @@ from graphgauge.ranking.counts import Whole as Ints
 
 TIES = ("realistic", "optimistic", "pessimistic", "expected")
 
-# From here on the asymptotic series below is exact to the last bits of a double.
+# From here on the asymptotic series below are exact to the last bits of a double.
 _SERIES_FROM = 32
 
 
@@ -31,12 +32,14 @@ def reciprocal(greater: Ints, equal: Ints, ties: str) -> Floats:
     """1 / rank."""
     if ties != "expected":
         return 1.0 / rank(greater, equal, ties)
-    above, places = greater.astype(np.float64), equal.astype(np.float64) + 1.0
-    mean = 1.0 / (above + 1.0)
-    tied = np.flatnonzero(equal)
-    if tied.size:
-        mean[tied] = _harmonic_difference(above[tied], places[tied]) / places[tied]
-    return mean
+    return _mean_over_ties(greater, equal, np.reciprocal, _harmonic_difference)
+
+
+def log(greater: Ints, equal: Ints, ties: str) -> Floats:
+    """The logarithm of the rank."""
+    if ties != "expected":
+        return np.log(rank(greater, equal, ties))
+    return _mean_over_ties(greater, equal, np.log, _log_factorial_difference)
 
 
 def within(greater: Ints, equal: Ints, ties: str, k: float | Floats) -> Floats:
@@ -110,26 +113,59 @@ def first_reciprocal(start: Ints, length: Ints, positives: Ints, last: float) ->
     return mean
 
 
-def _harmonic_difference(start: Floats, terms: Floats) -> Floats:
-    """The sum of 1/i over i = start + 1 … start + terms, without the cancellation of two harmonic numbers.
+def _mean_over_ties(
+    greater: Ints,
+    equal: Ints,
+    at_rank: Callable[[Floats], Floats],
+    total_over_ranks: Callable[[Floats, Floats], Floats],
+) -> Floats:
+    """The mean of a function over the ranks g + 1 … g + e + 1; without ties its value at g + 1, to the last bit."""
+    above, places = greater.astype(np.float64), equal.astype(np.float64) + 1.0
+    mean = at_rank(above + 1.0)
+    tied = np.flatnonzero(equal)
+    if tied.size:
+        mean[tied] = total_over_ranks(above[tied], places[tied]) / places[tied]
+    return mean
 
-    The terms before the series is exact are from a table.
-    """
-    table, stop = _first_harmonic(), start + terms
-    head = table[np.minimum(stop, _SERIES_FROM).astype(int)] - table[np.minimum(start, _SERIES_FROM).astype(int)]
-    start, stop = np.maximum(start, _SERIES_FROM), np.maximum(stop, _SERIES_FROM)
+
+def _harmonic_difference(start: Floats, terms: Floats) -> Floats:
+    """The sum of 1/i over i = start + 1 … start + terms, without the cancellation of two harmonic numbers."""
+    head, start, terms = _leading_terms(start, terms, np.reciprocal)
+    stop = start + terms
 
     def tail(n: Floats) -> Floats:
         return 1 / (2 * n) - 1 / (12 * n**2) + 1 / (120 * n**4) - 1 / (252 * n**6) + 1 / (240 * n**8)
 
-    total: Floats = head.astype(float) + np.log1p((stop - start) / start) + (tail(stop) - tail(start))
+    total: Floats = head + np.log1p(terms / start) + (tail(stop) - tail(start))
     return total
 
 
+def _log_factorial_difference(start: Floats, terms: Floats) -> Floats:
+    """The sum of log(i) over i = start + 1 … start + terms, without the cancellation of two log-factorials."""
+    head, start, terms = _leading_terms(start, terms, np.log)
+    stop = start + terms
+
+    def tail(n: Floats) -> Floats:
+        return 1 / (12 * n) - 1 / (360 * n**3) + 1 / (1260 * n**5) - 1 / (1680 * n**7)
+
+    body = (start + 0.5) * np.log1p(terms / start) + terms * (np.log(stop) - 1)
+    total: Floats = head + body + (tail(stop) - tail(start))
+    return total
+
+
+def _leading_terms(start: Floats, terms: Floats, function: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
+    """The sum of the terms before the series is valid, from a table, and the rest to be summed."""
+    table = _sums(function)
+    first = np.minimum(start, _SERIES_FROM).astype(np.int64)
+    last = np.minimum(start + terms, _SERIES_FROM).astype(np.int64)
+    # If nothing remains any start is valid, and zero would divide by itself.
+    return (table[last] - table[first]).astype(float), np.maximum(start, _SERIES_FROM), terms - (last - first)
+
+
 @cache
-def _first_harmonic() -> Floats:
-    """The harmonic numbers 0 … the first of the series.
+def _sums(function: Callable[[Floats], Floats]) -> Floats:
+    """The sums of a function over 1 … n, for n = 0 … the first term of the series.
 
     They are subtracted from each other: the extra digits of a long double, where available, keep that exact.
     """
-    return np.concatenate(([0.0], np.cumsum(1 / np.arange(1, _SERIES_FROM + 1, dtype=np.longdouble))))
+    return np.concatenate(([0.0], np.cumsum(function(np.arange(1, _SERIES_FROM + 1, dtype=np.longdouble)))))
