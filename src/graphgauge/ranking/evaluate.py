@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric, refuse_nan, require_shape
-from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.grid import Grid, column
 from graphgauge.core.items import Items
@@ -37,6 +37,8 @@ OF_RANKS = ("mrr", "hits", "adjusted_mrr")
 OF_LISTS = ("recall", "ndcg", "map", "hit_ratio", "mrr_first")
 OF_FIRST = ("recall", "ndcg", "map", "hit_ratio", "mrr_first@{k}")
 OF_POOL = ("pooled_hits", "roc_auc", "average_precision", "mrr")
+# Cut-offs beyond are not exact as floats.
+_MOST_PLACES = 2**53
 _OF_CUT = {"ties": "in the order of the lists", "beyond the lists": "a right item there is not found"}
 
 
@@ -173,7 +175,11 @@ def _require_catalog(names: Any, at_hand: Sequence[str]) -> None:
 
 def _cutoffs(k: Any) -> tuple[int, ...]:
     several = isinstance(k, Sequence | np.ndarray) and not isinstance(k, str) and np.ndim(k) > 0
-    return tuple(whole_number("k", each, 1) for each in (k if several else [k]))
+    return tuple(_cutoff(each) for each in (k if several else [k]))
+
+
+def _cutoff(k: Any) -> int:
+    return whole_number("k", k, 1, _MOST_PLACES)
 
 
 def _asked(metrics: Any) -> tuple[Any, bool]:
@@ -206,7 +212,7 @@ def _known(chosen: list[Chosen], asked: frozenset[str], counts: Counts) -> tuple
 
 def _unknowable(metric: Metric, params: Mapping[str, Any], counts: Counts) -> OptionError | None:
     """Why a metric does not follow from weighted queries, or from the places that are known of lists."""
-    k = whole_number("k", params.get("k", 1), 1)
+    k = _cutoff(params.get("k", 1))
     if "pooled" in metric.needs and counts.labels.weights is not None:
         return OptionError("pooled metrics do not take weights", fix="Name other metrics, or give no weights.")
     if counts.depth is None or not len(counts):
@@ -246,8 +252,9 @@ def by_groups(
     samples: dict[str, Any] = {"ranks": Ranks.of(counts, ties, axis)}
     samples |= {"lists": Lists.of(counts, ties, axis)} if counts.lists else {}
     names = numbered(counts.labels.groups[axis])[0]
-    if axis in measured.estimates:
-        raise OptionError(f"a group cannot be named {axis!r}", fix="That column contains the metric.")
+    if "macro" in names.tolist():
+        what = "a label is 'macro', as the row of the means over groups"
+        raise InputError(what, where=f"groups[{axis!r}]", fix="Call it otherwise.")
     along = [(metric, params) for metric, params in chosen if {*metric.needs} & {*samples}]
     n, left_out = samples["lists" if counts.lists else "ranks"].n, measured.skipped
     table = broken_down(axis, names, n, along, samples, confidence=confidence, skipped=left_out)
@@ -404,7 +411,7 @@ def hits_at_k(pos_scores: Any, neg_scores: Any, *, k: int = 10, ties: str = "rea
     >>> ranking.hits_at_k([0.5, 0.9], [[0.7, 0.1], [0.1, 0.2]], k=1)
     0.5
     """
-    last = whole_number("k", k, 1)
+    last = _cutoff(k)
     sample = _ranks(pos_scores, neg_scores, ties, options)
     return float(sample.mean(sample.within(last))[0])
 

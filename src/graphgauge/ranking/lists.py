@@ -32,7 +32,7 @@ _ONE_SCORE = "Candidate lists have one score per candidate: flatten them, with a
 def from_lists(
     scores: Any,
     labels: Any,
-    queries: Any,
+    queries: Any = None,
     *,
     groups: Mapping[str, Any] | None = None,
     cluster: Any = None,
@@ -71,6 +71,8 @@ def from_lists(
     values = as_numeric(scores, "scores")
     require_shape(values, (None,), "scores", _ONE_SCORE)
     grades = _grades(labels, len(values))
+    if queries is None:
+        raise InputError("the query of each candidate is missing", where="queries", fix="Pass queries=, one per score.")
     names = as_labels(queries, "queries")
     require_shape(names, (len(values),), "queries", "One query per score.")
     places = Places.of(names)
