@@ -326,10 +326,10 @@ def test_cutoffs_beyond_any_list_are_ordinary_or_refused() -> None:
         for ties in ("realistic", "expected"):
             assert ranking.evaluate(given, k=2**53, ties=ties)[f"{name}@{2**53}"].value == 1
         for asked in ({"k": 10**30}, {"metrics": [f"{name}@{10**30}"]}):
-            with pytest.raises(OptionError, match="k must be a whole number from 1 to 9,007,199,254,740,992"):
+            with pytest.raises(OptionError, match="k must be at most 9,007,199,254,740,992"):
                 ranking.evaluate(given, **asked)
-    with pytest.raises(OptionError, match="k must be a whole number from 1"):
-        ranking.hits_at_k(POS, NEG, k=10**30)
+    with pytest.raises(OptionError, match="k must be at most"):
+        ranking.hits_at_k(POS, NEG, k=10**400)
 
 
 def test_lists_without_their_queries_are_refused_by_name() -> None:

@@ -82,9 +82,38 @@ def of_median(ranks: Ranks, estimate: Estimate, confidence: float) -> Bounds | N
     low, high = 0.5 - reach * below.error, 0.5 + reach * upto.error
     too_few = 2.0 ** (1.0 - ranks.units) > 1 - confidence
     unknown = np.isnan(low) | too_few | (is_rounding(below.error, 1.0) & is_rounding(upto.error, 1.0))
-    ends = (ranks.quantile(np.where(unknown, 0.5, end)) for end in (low, high))
+    ends = (quantile(ranks, np.where(unknown, 0.5, end)) for end in (low, high))
     low, high = (np.where(unknown, np.nan, end) for end in ends)
     return Bounds(low, high, "woodruff", ranks.over, "at least six (at 95 %)")
+
+
+def quantile(ranks: Ranks, probability: Floats) -> Floats:
+    """The rank below which this share of each group's positives is, or the midpoint between two ranks.
+
+    Under `expected` the mass of a positive is spread evenly over its possible places.
+    """
+    mass = np.where(np.isnan(ranks.mass), 0.0, ranks.mass)
+    wanted = np.clip(probability, 0.0, 1.0) * mass
+    # Shares such as 1/3 + 1/3 + 1/3 miss their sum by rounding: values this close count as reached.
+    slack = 1e-9 * np.maximum(mass, 1e-300)
+    below, above = np.maximum(wanted - slack, slack), np.minimum(wanted + slack, mass)
+    middle = (_first_reaching(ranks, below) + _first_reaching(ranks, above)) / 2
+    return np.where(ranks.n > 0, middle, np.nan)
+
+
+def _first_reaching(ranks: Ranks, wanted: Floats) -> Floats:
+    """For each group the smallest rank at or below which this much of it is, by bisection over half ranks."""
+    low = np.full(ranks.groups, 2, np.int64)
+    high = np.full(ranks.groups, 2 * (int((ranks.greater + ranks.equal).max(initial=0)) + 1))
+    if ranks.ties == "expected":  # ranks are whole
+        low, high = low // 2, high // 2
+    step = 1.0 if ranks.ties == "expected" else 2.0
+    slack = 1e-12 * wanted
+    while (low < high).any():
+        middle = (low + high) // 2
+        reached = ranks.total(ranks.within(ranks.to_cells(middle / step)) * ranks.count) >= wanted - slack
+        low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
+    return low / step
 
 
 def macro(sample: Sample, estimate: Estimate, confidence: float, bounds: tuple[float, float]) -> tuple[Any, Any, Any]:

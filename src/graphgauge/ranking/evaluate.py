@@ -20,7 +20,7 @@ from graphgauge.core.grid import Grid, column
 from graphgauge.core.items import Items
 from graphgauge.core.loop import Measured, broken_down, measure, sample_of
 from graphgauge.core.metric import Metric
-from graphgauge.core.options import confidence_level, whole_number
+from graphgauge.core.options import confidence_level
 from graphgauge.core.registry import DEFAULT, Chosen, find, select
 from graphgauge.core.types import Floats
 from graphgauge.protocols import under_protocols
@@ -29,7 +29,7 @@ from graphgauge.ranking.counting import numbered
 from graphgauge.ranking.counts import Counts, Labels
 from graphgauge.ranking.queries import Queries
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
-from graphgauge.ranking.ties import TIES
+from graphgauge.ranking.ties import TIES, cutoff
 
 # The metrics that are computed without being named: of queries with one positive, with several, of lists of which the
 # first places are known, and of one pool of negatives.
@@ -37,8 +37,6 @@ OF_RANKS = ("mrr", "hits", "adjusted_mrr")
 OF_LISTS = ("recall", "ndcg", "map", "hit_ratio", "mrr_first")
 OF_FIRST = ("recall", "ndcg", "map", "hit_ratio", "mrr_first@{k}")
 OF_POOL = ("pooled_hits", "roc_auc", "average_precision", "mrr")
-# Cut-offs beyond are not exact as floats.
-_MOST_PLACES = 2**53
 _OF_CUT = {"ties": "in the order of the lists", "beyond the lists": "a right item there is not found"}
 
 
@@ -175,11 +173,7 @@ def _require_catalog(names: Any, at_hand: Sequence[str]) -> None:
 
 def _cutoffs(k: Any) -> tuple[int, ...]:
     several = isinstance(k, Sequence | np.ndarray) and not isinstance(k, str) and np.ndim(k) > 0
-    return tuple(_cutoff(each) for each in (k if several else [k]))
-
-
-def _cutoff(k: Any) -> int:
-    return whole_number("k", k, 1, _MOST_PLACES)
+    return tuple(cutoff(each) for each in (k if several else [k]))
 
 
 def _asked(metrics: Any) -> tuple[Any, bool]:
@@ -212,7 +206,7 @@ def _known(chosen: list[Chosen], asked: frozenset[str], counts: Counts) -> tuple
 
 def _unknowable(metric: Metric, params: Mapping[str, Any], counts: Counts) -> OptionError | None:
     """Why a metric does not follow from weighted queries, or from the places that are known of lists."""
-    k = _cutoff(params.get("k", 1))
+    k = cutoff(params.get("k", 1))
     if "pooled" in metric.needs and counts.labels.weights is not None:
         return OptionError("pooled metrics do not take weights", fix="Name other metrics, or give no weights.")
     if counts.depth is None or not len(counts):
@@ -411,7 +405,7 @@ def hits_at_k(pos_scores: Any, neg_scores: Any, *, k: int = 10, ties: str = "rea
     >>> ranking.hits_at_k([0.5, 0.9], [[0.7, 0.1], [0.1, 0.2]], k=1)
     0.5
     """
-    last = _cutoff(k)
+    last = cutoff(k)
     sample = _ranks(pos_scores, neg_scores, ties, options)
     return float(sample.mean(sample.within(last))[0])
 

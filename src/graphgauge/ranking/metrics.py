@@ -25,6 +25,7 @@ from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
 from graphgauge.ranking import beyond as beyond
 from graphgauge.ranking import errors
+from graphgauge.ranking import ties as rules
 from graphgauge.ranking.samples import AT_ENDS, Lists, Pooled, Ranks
 
 LAWS: dict[str, bool | Exempt] = {
@@ -117,7 +118,7 @@ def mean_rank(ranks: Ranks) -> Estimate:
 @_of_ranks("median_rank", reference="hoyt2022", direction="lower", bounds=(1, np.inf), interval=errors.of_median)
 def median_rank(ranks: Ranks) -> Estimate:
     """Median rank of the positives."""
-    middle = ranks.quantile(np.full(ranks.groups, 0.5))
+    middle = errors.quantile(ranks, np.full(ranks.groups, 0.5))
     return Estimate(middle, ranks.n, reason="no queries", facts={"unit": ranks.unit})
 
 
@@ -126,9 +127,10 @@ def median_rank(ranks: Ranks) -> Estimate:
 )
 def geometric_mean_rank(ranks: Ranks) -> Estimate:
     """Geometric mean rank of the positives, exp(mean ln r): less affected by the worst queries than the mean rank."""
-    centre = ranks.mean(ranks.log)
+    logs = _log(ranks)
+    centre = ranks.mean(logs)
     value = np.exp(centre)
-    influence = ranks.to_cells(value) * (ranks.log - ranks.to_cells(centre))
+    influence = ranks.to_cells(value) * (logs - ranks.to_cells(centre))
     facts = {
         "unit": ranks.unit,
         "ends": lambda: (1.0, np.exp(ranks.mean(np.log(ranks.candidates)))),
@@ -209,7 +211,12 @@ def _fewest(ranks: Ranks) -> Floats:
     return np.minimum(_FEWEST_RANKS, np.floor(np.sqrt(ranks.mean_candidates)))
 
 
-_reciprocal, _rank, _log = attrgetter("reciprocal"), attrgetter("rank"), attrgetter("log")
+_reciprocal, _rank = attrgetter("reciprocal"), attrgetter("rank")
+
+
+def _log(ranks: Ranks) -> Floats:
+    """The logarithm of each rank."""
+    return rules.log(ranks.greater, ranks.equal, ranks.ties)
 
 
 # ---- lists: each query as a whole

@@ -233,11 +233,6 @@ class Ranks(Sample):
         """1 / rank."""
         return rules.reciprocal(self.greater, self.equal, self.ties)
 
-    @cached_property
-    def log(self) -> Floats:
-        """The logarithm of the rank."""
-        return rules.log(self.greater, self.equal, self.ties)
-
     def within(self, k: Any) -> Floats:
         """1 where the rank is at most k; under `expected` the probability of that."""
         return rules.within(self.greater, self.equal, self.ties, k)
@@ -245,33 +240,6 @@ class Ranks(Sample):
     def ndcg(self, k: int) -> Floats:
         """1 / log2(1 + rank) where the rank is at most k: the best place has gain 1."""
         return rules.discount(self.greater, self.equal, self.ties, k)
-
-    def quantile(self, probability: Floats) -> Floats:
-        """The rank below which this share of each group's positives is, or the midpoint between two ranks.
-
-        Under `expected` the mass of a positive is spread evenly over its possible places.
-        """
-        mass = np.where(np.isnan(self.mass), 0.0, self.mass)
-        wanted = np.clip(probability, 0.0, 1.0) * mass
-        # Shares such as 1/3 + 1/3 + 1/3 miss their sum by rounding: values this close count as reached.
-        slack = 1e-9 * np.maximum(mass, 1e-300)
-        below, above = np.maximum(wanted - slack, slack), np.minimum(wanted + slack, mass)
-        middle = (self._first_reaching(below) + self._first_reaching(above)) / 2
-        return np.where(self.n > 0, middle, np.nan)
-
-    def _first_reaching(self, wanted: Floats) -> Floats:
-        """For each group the smallest rank at or below which this much of it is, by bisection over half ranks."""
-        low = np.full(self.groups, 2, np.int64)
-        high = np.full(self.groups, 2 * (int((self.greater + self.equal).max(initial=0)) + 1))
-        if self.ties == "expected":  # ranks are whole
-            low, high = low // 2, high // 2
-        step = 1.0 if self.ties == "expected" else 2.0
-        slack = 1e-12 * wanted
-        while (low < high).any():
-            middle = (low + high) // 2
-            reached = self.total(self.within(self.to_cells(middle / step)) * self.count) >= wanted - slack
-            low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
-        return low / step
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
