@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from graphgauge import Evaluation, ranking, stats
@@ -74,8 +75,6 @@ def test_r37_a_default_evaluation_is_short() -> None:
     found = ranking.evaluate(POS, NEG, groups={"relation": np.arange(60) % 4})
     assert list(found) == ["mrr", "hits@1", "hits@3", "hits@10", "adjusted_mrr"]
     assert found.by("relation")["relation"].tolist() == [0, 1, 2, 3, "macro"]
-    named = ranking.evaluate(POS, NEG, groups={"relation": np.arange(60) % 4}, metrics=["mrr", "mrr_macro_relation"])
-    assert list(named) == ["mrr", "mrr_macro_relation"]
 
 
 def test_r39_values_of_queries_come_back(tmp_path: Path) -> None:
@@ -247,3 +246,92 @@ def test_a_few_queries_that_differ_are_a_small_effect() -> None:
     assert runs["a"]["hits@1"].interval.method == "wilson"
     assert found["a"].interval == runs["a"]["hits@1"].interval
     assert stats.compare(runs, metric="hits@1", over="items", confidence=0.9)["a"].interval.level == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("names", [("user", "item"), ("User_ID", "itemId"), ("query", "item"), ("left", "right")])
+def test_columns_of_a_frame_go_by_their_names(names: tuple[str, str]) -> None:
+    """In any order if they say what they are, and else as they stand."""
+    scores, pairs = RNG.normal(size=(9, 30)), np.stack([np.arange(9), RNG.integers(0, 9, 9)], 1)[[*range(9), *range(8)]]
+    pairs[9:, 1] += 9
+    frame = pd.DataFrame(pairs, columns=names)
+    said = ranking.recommend(scores, test=pairs, metrics=["recall@3"])["recall@3"]
+    assert ranking.recommend(scores, test=frame, metrics=["recall@3"])["recall@3"] == said
+    turned = frame[[*names[::-1]]]
+    if names[0] == "left":
+        with pytest.raises(InputError, match="is not among the 9 users"):
+            ranking.recommend(scores, test=turned, metrics=["recall@3"])
+    else:
+        assert ranking.recommend(scores, test=turned, metrics=["recall@3"])["recall@3"] == said
+        lists = np.argsort(-scores)[:, :3]
+        one, other = (ranking.Queries.from_topk(lists, each, n_items=30) for each in (pairs, turned))
+        assert ranking.evaluate(one, k=3)["recall@3"] == ranking.evaluate(other, k=3)["recall@3"]
+
+
+def test_columns_of_triples_go_by_their_names() -> None:
+    model = RNG.normal(size=(8, 4)), RNG.normal(size=(8, 4))
+    frame = pd.DataFrame(RNG.integers(0, 8, (20, 3)), columns=["head", "relation", "tail"])
+    one, other = (
+        ranking.evaluate(ranking.Queries.from_triples(model, each, score="distmult"))
+        for each in (frame.to_numpy(), frame[["head", "tail", "relation"]])
+    )
+    assert one["mrr"] == other["mrr"]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "neg", "k", "own"),
+    [("ogbl-citation2", NEG, 5, "mrr, hits@1, hits@3, hits@10"), ("ogbl-collab", NEG.ravel(), [20], "pooled_hits@50")],
+)
+def test_cutoffs_are_not_passed_over_for_a_protocol(protocol: str, neg: Any, k: Any, own: str) -> None:
+    with pytest.raises(OptionError, match=rf"k is .*, and the protocol {protocol} has {own}\. Leave out k="):
+        ranking.evaluate(POS, neg, protocol=protocol, k=k)
+    same = [int(key.partition("@")[2]) for key in own.split(", ") if "@" in key]
+    for cutoffs in (same, (1, 3, 10)):
+        assert list(ranking.evaluate(POS, neg, protocol=protocol, k=cutoffs)) == own.split(", ")
+
+
+def test_cutoffs_are_not_passed_over_for_a_protocol_by_command(tmp_path: Path) -> None:
+    np.save(tmp_path / "pos.npy", POS)
+    np.save(tmp_path / "neg.npy", NEG.ravel())
+    words = ["ranking", "--pos-scores", "pos.npy", "--neg-scores", "neg.npy", "--protocol", "ogbl-collab"]
+    plain, asked = (
+        subprocess.run(
+            [sys.executable, "-m", "graphgauge", *words, *more],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for more in ([], ["--k", "20"])
+    )
+    assert (plain.returncode, "pooled_hits@50" in plain.stdout) == (0, True), plain.stderr
+    assert (asked.returncode, "--k" in asked.stderr) == (2, True), asked.stderr
+
+
+@pytest.mark.parametrize("axis", ["mrr", "mrr.low", "hits@3.high", "n"])
+def test_a_group_does_not_take_the_place_of_a_column(axis: str) -> None:
+    with pytest.raises(OptionError, match=f"a group cannot be named '{axis}'"):
+        ranking.evaluate(POS, NEG, groups={axis: np.arange(60) % 3})
+
+
+def test_groups_and_labels_that_tables_cannot_hold_are_refused() -> None:
+    with pytest.raises(OptionError, match="a group has no name"):
+        ranking.evaluate(POS, NEG, groups={"": np.arange(60) % 3})
+    with pytest.raises(InputError, match=r"groups\['g'\]: a label is 'macro', as the row of the means over groups"):
+        ranking.evaluate(POS, NEG, groups={"g": ["macro", "b"] * 30})
+
+
+def test_cutoffs_beyond_any_list_are_ordinary_or_refused() -> None:
+    lists = ranking.Queries.from_lists(NEG.ravel(), RNG.integers(0, 2, NEG.size), np.repeat(np.arange(60), 20))
+    for given, name in ((ranking.Queries.from_scores(POS, NEG), "hits"), (lists, "recall")):
+        for ties in ("realistic", "expected"):
+            assert ranking.evaluate(given, k=2**53, ties=ties)[f"{name}@{2**53}"].value == 1
+        for asked in ({"k": 10**30}, {"metrics": [f"{name}@{10**30}"]}):
+            with pytest.raises(OptionError, match="k must be at most 9,007,199,254,740,992"):
+                ranking.evaluate(given, **asked)
+    with pytest.raises(OptionError, match="k must be at most"):
+        ranking.hits_at_k(POS, NEG, k=10**400)
+
+
+def test_lists_without_their_queries_are_refused_by_name() -> None:
+    with pytest.raises(InputError, match=r"queries: the query of each candidate is missing\. Pass queries="):
+        ranking.Queries.from_lists([0.9, 0.4], [1, 0])

@@ -309,7 +309,7 @@ class TopkCase(RankingCase):
     """Lists of the first items, with all that may be known of the items."""
 
     name = "ranking-topk"
-    needs = ("recommended", "popularity", "categories", "embeddings")
+    needs = ("recommended", "popularity", "categories")
     scores = ()
     _items = 14
 
@@ -325,8 +325,7 @@ class TopkCase(RankingCase):
 
     def _described(self, lists: np.ndarray, targets: np.ndarray) -> Inputs:
         number = np.arange(self._items)
-        vectors = np.stack([1 + number % 4, number % 7], 1)
-        catalog = Catalog(popularity=1 + number % 5, categories=number % 3, embeddings=vectors)
+        catalog = Catalog(popularity=1 + number % 5, categories=number % 3)
         return {"indices": lists, "targets": targets, "catalog": catalog}
 
     def large(self) -> Inputs:

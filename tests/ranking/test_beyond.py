@@ -20,9 +20,8 @@ from graphgauge.ranking.queries import Queries
 
 ITEMS = 6
 POPULARITY, CATEGORIES = np.array([5, 1, 2, 2, 8, 3]), np.array([0, 1, 0, 2, 1, 0])
-EMBEDDINGS = np.array([[1, 0], [1, 1], [0, 2], [-1, 1], [2, -1], [3, 1]], float)
-CATALOG = Catalog(popularity=POPULARITY, categories=CATEGORIES, embeddings=EMBEDDINGS)
-NAMES = ["coverage", "personalization", "popularity", "novelty", "diversity", "embedding_diversity"]
+CATALOG = Catalog(popularity=POPULARITY, categories=CATEGORIES)
+NAMES = ["coverage", "personalization", "popularity", "diversity"]
 
 query = st.dictionaries(st.integers(0, ITEMS - 1), st.integers(0, 2), min_size=1, max_size=4)
 
@@ -38,17 +37,7 @@ def outcomes(queries: list[dict[int, int]], k: int) -> Iterator[tuple[tuple[int,
     return itertools.product(*(orders(scores, k) for scores in queries))
 
 
-def cosine(one: np.ndarray, other: np.ndarray) -> float:
-    return float(one @ other / math.sqrt((one @ one) * (other @ other)))
-
-
-def pairs_mean(shown: tuple[int, ...], similar: Any) -> float:
-    found = [similar(one, other) for one, other in itertools.permutations(shown, 2)]
-    return 1 - sum(found) / len(found)
-
-
 def by_definition(name: str, lists: tuple[tuple[int, ...], ...]) -> float:
-    share = POPULARITY / POPULARITY.sum()
     match name:
         case "coverage":
             return len({item for shown in lists for item in shown}) / ITEMS
@@ -62,14 +51,8 @@ def by_definition(name: str, lists: tuple[tuple[int, ...], ...]) -> float:
             return 1 - sum(overlap) / len(overlap)
         case "popularity":
             return sum(sum(POPULARITY[item] for item in shown) / len(shown) for shown in lists) / len(lists)
-        case "novelty":
-            return sum(sum(-math.log2(share[item]) for item in shown) / len(shown) for shown in lists) / len(lists)
-    similar = {
-        "diversity": lambda one, other: float(CATEGORIES[one] == CATEGORIES[other]),
-        "embedding_diversity": lambda one, other: cosine(EMBEDDINGS[one], EMBEDDINGS[other]),
-    }[name]
-    found = [pairs_mean(shown, similar) for shown in lists if len(shown) > 1]
-    return sum(found) / len(found) if found else math.nan
+    pairs = [list(itertools.combinations(CATEGORIES[list(shown)], 2)) for shown in lists if len(shown) > 1]
+    return sum(np.mean([one != other for one, other in own]) for own in pairs) / len(pairs) if pairs else math.nan
 
 
 def as_queries(queries: list[dict[int, int]], catalog: Any = CATALOG) -> Queries:
@@ -133,11 +116,7 @@ def test_formulas_of_pyg() -> None:
 def test_random_lists_reach_the_chance_levels() -> None:
     rng = np.random.default_rng(1)
     users, items = 400, 60
-    catalog = Catalog(
-        popularity=rng.integers(1, 9, items),
-        categories=rng.integers(0, 5, items),
-        embeddings=rng.normal(size=(items, 3)),
-    )
+    catalog = Catalog(popularity=rng.integers(1, 9, items), categories=rng.integers(0, 5, items))
     test = [set(np.flatnonzero(row).tolist()) for row in rng.random((users, items)) < 0.1]
     found = recommend(rng.random((users, items)), test=test, catalog=catalog, k=4)
     for name in NAMES:
@@ -153,9 +132,7 @@ def test_embeddings_recommend_what_their_scores_do() -> None:
     exact = np.array(
         [[sum(a * b for a, b in zip(u, i, strict=True)) for i in items.astype(float)] for u in users.astype(float)]
     )
-    catalog = Catalog(
-        popularity=rng.integers(1, 9, 30), categories=rng.integers(0, 3, 30), embeddings=rng.normal(size=(30, 2))
-    )
+    catalog = Catalog(popularity=rng.integers(1, 9, 30), categories=rng.integers(0, 3, 30))
     known = [set(rng.integers(0, 30, 5).tolist()) for _ in users]
     test = [{int(rng.integers(0, 30))} - each for each in known]
     for k in (1, 4):
@@ -170,13 +147,12 @@ def test_what_does_not_fit_is_refused() -> None:
     scores, test = np.arange(12.0).reshape(2, 6), [{0}, {1}]
     for change, message in (
         ({"catalog": Catalog(size=5)}, "a catalogue of 5 items for 6"),
-        ({"catalog": {"popularity": [1, 2], "categories": [1]}}, "different numbers of items"),
+        ({"catalog": {"popularity": [1, 2], "categories": [1]}}, "one value per item"),
         ({"catalog": {}}, "needs its size"),
         ({"catalog": {"popularity": [-1.0] * 6}}, "at least 0"),
         ({"catalog": {"weights": [1]}}, "expected a Catalog"),
-        ({"catalog": {"embeddings": np.zeros((6, 2))}, "metrics": ["embedding_diversity"]}, "item 0 is zero"),
         ({"metrics": ["coverage@2"]}, "coverage@k needs a catalogue. Pass catalog="),
-        ({"metrics": ["novelty@2"], "catalog": {"size": 6}}, "novelty@k needs a catalogue with popularity"),
+        ({"metrics": ["diversity@2"], "catalog": {"size": 6}}, "diversity@k needs a catalogue with categories"),
         ({"metrics": ["diversity@2"], "catalog": CATALOG}, None),
     ):
         if message is None:
@@ -186,6 +162,3 @@ def test_what_does_not_fit_is_refused() -> None:
             recommend(scores, test=test, **change)
     with pytest.raises(InputError, match="item 9 is not among the 6 items"):
         evaluate(Queries.from_topk([[9, 1]], [[1]], n_items=6, catalog=CATALOG))
-    never = recommend(scores, test=test, catalog={"popularity": [1, 1, 1, 1, 1, 0]}, k=2)["novelty@2"]
-    assert math.isnan(never.value)
-    assert "popularity 0" in never.reason

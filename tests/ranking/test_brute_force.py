@@ -58,11 +58,12 @@ def masked(queries: list[Query], **options: Any) -> Queries:
     return Queries.from_scores(positives, neg, mask=mask, **options)
 
 
-def flat(queries: list[Query], **options: Any) -> Queries:
+def flat(queries: list[Query], groups: dict[str, np.ndarray] | None = None, **options: Any) -> Queries:
     rows = [(score, label, number) for number, query in enumerate(queries) for score, label in query]
     rows = rows[::2] + rows[1::2]  # candidates of one query need not stand together
-    columns = list(zip(*rows, strict=True))
-    return Queries.from_lists(*map(np.array, columns), **options)
+    columns = [np.array(column) for column in zip(*rows, strict=True)]
+    along = {name: values[columns[2]] for name, values in (groups or {}).items()}
+    return Queries.from_lists(*columns, groups=along, **options)
 
 
 def assert_equal(evaluation: Evaluation, names: list[str], expected: object, queries: list[Query], ties: str) -> None:

@@ -1,5 +1,7 @@
 """Both sides of knowledge-graph triples, filtered as PyKEEN filters: against loops over all entities."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas
 import pytest
@@ -58,10 +60,10 @@ def by_side(known):
 
 MODELS = {
     "function": score,
-    "methods": {
-        "tail": lambda pairs: TABLE[pairs[:, 0], pairs[:, 1]],
-        "head": lambda pairs: TABLE[:, pairs[:, 0], pairs[:, 1]].T,
-    },
+    "methods": SimpleNamespace(
+        predict_t=lambda pairs: TABLE[pairs[:, 0], pairs[:, 1]],
+        predict_h=lambda pairs: TABLE[:, pairs[:, 0], pairs[:, 1]].T,
+    ),
 }
 
 
@@ -148,7 +150,7 @@ def test_rotate_in_torch_on_both_sides():
             r"expected a model, not <object.*\.model of PyKEEN's results",
         ),
         ({"entities": 3}, InputError, "0 … 2"),
-        ({"model": {"tail": score}}, OptionError, "no function for the side 'head'"),
+        ({"model": {"tail": score}}, OptionError, "expected a model"),
         ({"model": None}, OptionError, "expected a model"),
         ({"model": lambda h, r, t: 1 / 0}, InputError, "the function failed"),
         ({"groups": {"side": TEST[:, 0]}}, OptionError, "groups already have 'side'"),

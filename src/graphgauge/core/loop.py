@@ -73,7 +73,7 @@ def broken_down(
 
     The samples have one group per row. Metrics without a sample along this axis have no column.
     """
-    columns: dict[str, Any] = {axis: column(labels), "n": np.asarray(n)}
+    columns: dict[str, Any] = {"n": np.asarray(n)}
     left_out = set(skipped)
     for metric, params in chosen:
         key = metric.key_of(**params)
@@ -85,7 +85,9 @@ def broken_down(
         ends = metric.bounds_of(sample, estimate, confidence)
         if not isinstance(ends, NoInterval):
             columns |= {f"{key}.low": ends.low, f"{key}.high": ends.high}
-    return Grid(columns)
+    if axis in columns:
+        raise OptionError(f"a group cannot be named {axis!r}", fix="That column contains the metric.")
+    return Grid({axis: column(labels), **columns})
 
 
 def sample_of(metric: Metric, samples: Mapping[str, Any]) -> Any:

@@ -65,7 +65,8 @@ def under_protocols(family: str) -> Callable[[Callable[P, Evaluation]], Callable
     """
 
     def decorate(function: Callable[P, Evaluation]) -> Callable[P, Evaluation]:
-        names = [*inspect.signature(function).parameters]
+        parameters = inspect.signature(function).parameters
+        usual = parameters["k"].default if "k" in parameters else None
 
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> Evaluation:
@@ -73,8 +74,9 @@ def under_protocols(family: str) -> Callable[[Callable[P, Evaluation]], Callable
             if name is None:
                 return function(*args, **kwargs)
             row = protocol(family, str(name))
-            passed = {**dict(zip(names, args, strict=False)), **kwargs}
+            passed = {**dict(zip(parameters, args, strict=False)), **kwargs}
             _require_free(row, str(name), passed)
+            _require_cutoffs(row, str(name), passed.get("k", usual), usual)
             _require_form(row, str(name), passed)
             try:
                 evaluation = function(*args, **{**kwargs, **row.options})
@@ -100,6 +102,16 @@ def _require_free(row: Protocol, name: str, passed: Mapping[str, Any]) -> None:
                 f"{option} is {shorten(repr(value), 60, placeholder=' …')}, and the protocol {name} has {fixed!r:.60}"
             )
             raise OptionError(what, fix=f"Leave out {option}= or protocol=.").about(option)
+
+
+def _require_cutoffs(row: Protocol, name: str, k: Any, usual: Any) -> None:
+    """Refuse cut-offs that the protocol's metrics do not have; those by default need not be theirs."""
+    metrics = row.options.get("metrics", ())
+    own = [key.partition("@")[2] for key in metrics if "@" in key]
+    asked = [str(each) for each in (k if isinstance(k, tuple | list) else [k])]
+    if metrics and not _equal(k, usual) and asked != own:
+        what = f"k is {k!r:.60}, and the protocol {name} has {', '.join(metrics)}"
+        raise OptionError(what, fix="Leave out k= or protocol=.").about("k")
 
 
 def _require_form(row: Protocol, name: str, passed: Mapping[str, Any]) -> None:

@@ -14,8 +14,7 @@ from graphgauge.core.result import Result
 from graphgauge.core.types import AnyArray, Mask
 from graphgauge.ranking.counts import Counts
 from graphgauge.ranking.evaluate import mrr
-from graphgauge.ranking.pooled import Pooled
-from graphgauge.ranking.samples import Ranks
+from graphgauge.ranking.samples import Pooled, Ranks
 from graphgauge.ranking.sets import Edges
 
 Evidence = dict[str, Any] | None
@@ -48,7 +47,7 @@ def lowest_scores(counts: Counts) -> Evidence:
 )
 def tied_scores(ranks: Ranks) -> Evidence:
     """Ties decide the number: MRR changes by more than 0.01 with the tie rule."""
-    if not ranks.tied:
+    if not ranks.equal.any():
         return None
     optimistic, pessimistic = (
         float(each.mean(each.reciprocal)[0]) for each in (ranks.under("optimistic"), ranks.under("pessimistic"))

@@ -18,7 +18,7 @@ from graphgauge import _core
 from graphgauge.core.arrays import is_cuda, on_device
 from graphgauge.core.errors import InputError
 from graphgauge.core.threads import threads_for
-from graphgauge.core.types import AnyArray, Ints
+from graphgauge.core.types import AnyArray, Floats, Ints
 
 # A table may have this many places per row, and rows are counted this many at a time, so that they stay in the cache.
 _TABLE, _CACHED = 4, 1 << 16
@@ -115,6 +115,38 @@ def runs_of(row: Ints, score: AnyArray) -> tuple[Ints, Ints, Ints, Ints]:
     first = np.flatnonzero(new)
     size = np.diff(np.append(first, len(row)))
     return np.cumsum(new) - 1, first, size, first - np.searchsorted(row, row[first])
+
+
+def exact_sum(values: Floats, group: Ints | None = None, groups: int = 1) -> Floats:
+    """The sums of some numbers by group, with the same bits in any order.
+
+    Numbers are split into multiples of two powers of two, whose sums are exact: to more digits than a plain sum has.
+
+    >>> exact_sum(np.array([0.1, 0.7, 0.2])) == exact_sum(np.array([0.7, 0.2, 0.1]))
+    array([ True])
+    """
+    largest = float(np.max(np.abs(values), initial=0.0))
+    if not 0.0 < largest * len(values) < np.inf:
+        return _plain_sum(values, group, groups)
+    unit = 2.0 ** (int(np.frexp(largest * len(values))[1]) - 52)
+    if not 1e-290 < unit < 1e290:
+        return _plain_sum(np.sort(values), None, 1) if group is None else _plain_sum(values, group, groups)
+    scaled = values / unit
+    coarse = np.rint(scaled)
+    finer = 2.0 ** (51 - len(values).bit_length())
+    rest = np.rint((scaled - coarse) * finer)
+    return (_plain_sum(coarse, group, groups) + _plain_sum(rest, group, groups) / finer) * unit
+
+
+def parts_of(size: int, step: int) -> list[slice]:
+    """Slices of so many elements each."""
+    return [slice(start, start + step) for start in range(0, size, step)]
+
+
+def _plain_sum(values: Floats, group: Ints | None, groups: int) -> Floats:
+    if group is None:
+        return np.add.reduce(values, keepdims=True)
+    return np.bincount(group, values, groups).astype(np.float64)
 
 
 _EXACT_IN_FLOAT64 = 2**53

@@ -114,7 +114,9 @@ def _named(groups: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if groups is not None and not (isinstance(groups, Mapping) and all(isinstance(name, str) for name in groups)):
         raise InputError("expected labels under a name", where="groups", fix='For example {"relation": labels}.')
     for name in groups or ():
-        if name in ("", "n"):
+        if name == "":
+            raise OptionError("a group has no name", fix='Name it, for example {"relation": labels}.').about("groups")
+        if name == "n":
             raise OptionError(f"a group cannot be named {name!r}", fix="Tables have a column n of their own.")
     return groups or {}
 
@@ -262,11 +264,6 @@ class Counts:
     def pooled(self) -> bool:
         """Whether all positives share one pool of negatives."""
         return self.negatives == POOL
-
-    @cached_property
-    def tied(self) -> bool:
-        """Whether a positive and a negative have the same score."""
-        return bool(self.beside.any())
 
     @cached_property
     def ahead(self) -> Ints:

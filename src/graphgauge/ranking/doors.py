@@ -21,7 +21,7 @@ _CLUSTER = Input("cluster", "Labels: queries with the same one err together.", "
 _WEIGHTS = Input("weights", "How much each query counts.", along=True)
 _ABOUT = (_GROUPS, _CLUSTER, _WEIGHTS)
 _KNOWN = Input("known", "Other right answers of each query, which are no candidates.", "set")
-_CATALOG = Input("catalog", "What is known of the items: popularity, categories, embeddings.", "table")
+_CATALOG = Input("catalog", "What is known of the items, in order: popularity, categories.", "table")
 _SELECT = (METRICS, CONFIDENCE, PROTOCOL)
 _K = Option("k", tuple[int, ...], (1, 3, 10), "Cut-offs of hits@k and other metrics.", 1)
 _RULES = Literal["realistic", "optimistic", "pessimistic", "expected"]
@@ -137,8 +137,6 @@ UNTIL = Door(
     inputs=(
         Input("pos_scores", "Scores of the right answers, one per query.", required=True),
         Input("neg_scores", "Scores of their negatives, a row per query.", "ragged", required=True),
-        Input("against_pos", "The same of a second model."),
-        Input("against_neg", "The same of a second model.", "ragged"),
         Input("earlier", "Items of an earlier model, which predict the values.", "items"),
         _GROUPS,
         _CLUSTER,
@@ -204,8 +202,6 @@ def evaluate_until(
     pos_scores: Any,
     neg_scores: Any,
     *,
-    against_pos: Any = None,
-    against_neg: Any = None,
     earlier: Any = None,
     groups: Any = None,
     cluster: Any = None,
@@ -216,15 +212,11 @@ def evaluate_until(
     from graphgauge.ranking.until import evaluate_until as until
 
     queries = Queries.from_scores(pos_scores, neg_scores, groups=groups, cluster=cluster)
-    if (against_pos is None) != (against_neg is None):
-        missing = "against_pos" if against_pos is None else "against_neg"
-        raise InputError("a second model has both", where=missing, fix="Pass against_pos and against_neg.")
-    against = None if against_pos is None else Queries.from_scores(against_pos, against_neg)
     try:
         widths = None if within is None else {key: float(width) for key, width in within.items()}
     except ValueError:
         raise InputError(f"{within} has a width that is no number", where="within") from None
-    return until(queries, against=against, assist=() if earlier is None else earlier, within=widths, **options)
+    return until(queries, assist=() if earlier is None else earlier, within=widths, **options)
 
 
 def draw_negatives(edges: Any, *, known: Any = None, undirected: bool = False, **options: Any) -> Any:

@@ -250,9 +250,8 @@ SIDES = ("head", "tail")
 # How embeddings of entities and relations are scored: the distances are those of TransE.
 TRIPLE_SCORES = ("distmult", "l1", "l2")
 _MODEL = (
-    'A function of heads, relations and tails that broadcasts, a dictionary {"tail": f, "head": g} of functions of '
-    "pairs (b, 2) that score all entities, a model with predict_t and predict_h (.model of PyKEEN's results), or "
-    "embeddings (entities, relations)."
+    "A function of heads, relations and tails that broadcasts, a model with predict_t and predict_h (.model of "
+    "PyKEEN's results), or embeddings (entities, relations)."
 )
 
 
@@ -278,10 +277,9 @@ def from_triples(
     Parameters
     ----------
     model
-        Embeddings (entities, relations) with `score`; a model with `predict_t` and `predict_h`, as in PyKEEN; a
-        dictionary `{"tail": f, "head": g}` of such functions of pairs (head, relation) and (relation, tail), which
-        score all entities; or a function of heads, relations and tails that broadcasts, for tails (b, 1), (b, 1) and
-        (1, entities).
+        Embeddings (entities, relations) with `score`; a model with `predict_t` and `predict_h`, as in PyKEEN, which
+        take pairs (head, relation) and (relation, tail) and score all entities; or a function of heads, relations and
+        tails that broadcasts, for tails (b, 1), (b, 1) and (1, entities).
     test
         The triples to rank.
     known
@@ -409,9 +407,7 @@ def _asked(model: Any, score: str | None, rows: Any, entities: int | None) -> tu
         return _of_embeddings(model, score, as_numeric(rows, "test").astype(np.int64), entities)
     if score is not None:
         raise OptionError("score goes with embeddings", fix="A model scores triples itself.")
-    if not (
-        callable(model) or isinstance(model, Mapping) or (hasattr(model, "predict_t") and hasattr(model, "predict_h"))
-    ):
+    if not (callable(model) or (hasattr(model, "predict_t") and hasattr(model, "predict_h"))):
         raise OptionError(f"expected a model, not {model!r:.60}", fix=_MODEL)
     given = getattr(model, "num_entities", None) if entities is None else entities
     if given is None:
@@ -460,11 +456,7 @@ def _of_embeddings(
 def _function(model: Any, side: str) -> Callable[[Any, Any], Any]:
     """A function of pairs (head, relation) or (relation, tail) and of all entities."""
     if hasattr(model, "predict_t") and hasattr(model, "predict_h"):
-        model = {"tail": model.predict_t, "head": model.predict_h}
-    if isinstance(model, Mapping):
-        score = model.get(side)
-        if not callable(score):
-            raise OptionError(f"no function for the side {side!r}", fix=_MODEL)
+        score = model.predict_t if side == "tail" else model.predict_h
         return lambda pairs, _: score(pairs)
     if side == "tail":
         return lambda pairs, every: model(pairs[:, :1], pairs[:, 1:], every[None])

@@ -5,32 +5,31 @@ inputs ── Queries.from_… ──▶ Queries ── count ──▶ Counts �
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from graphgauge.core.arrays import as_numeric, refuse_nan, require_shape
-from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.grid import Grid
-from graphgauge.core.loop import measure
+from graphgauge.core.grid import Grid, column
+from graphgauge.core.items import Items
+from graphgauge.core.loop import Measured, broken_down, measure, sample_of
 from graphgauge.core.metric import Metric
-from graphgauge.core.options import confidence_level, whole_number
+from graphgauge.core.options import confidence_level
 from graphgauge.core.registry import DEFAULT, Chosen, find, select
-from graphgauge.core.result import Result
 from graphgauge.core.types import Floats
 from graphgauge.protocols import under_protocols
-from graphgauge.ranking.breakdown import Axis, per_item
-from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.pooled import Pooled
+from graphgauge.ranking import errors
+from graphgauge.ranking.counting import numbered
+from graphgauge.ranking.counts import Counts, Labels
 from graphgauge.ranking.queries import Queries
-from graphgauge.ranking.samples import Lists, Ranks
-from graphgauge.ranking.ties import TIES
+from graphgauge.ranking.samples import Lists, Pooled, Ranks
+from graphgauge.ranking.ties import TIES, cutoff
 
 # The metrics that are computed without being named: of queries with one positive, with several, of lists of which the
 # first places are known, and of one pool of negatives.
@@ -100,7 +99,7 @@ def evaluate(
     queries = queries_of(pos_scores, neg_scores, **about, mask=mask, negatives=negatives, minus_inf=minus_inf, nan=nan)
     one_of("ties", ties, TIES)
     confidence, ks = confidence_level(confidence), _cutoffs(k)
-    names, by_default, macros = _asked(metrics)
+    names, by_default = _asked(metrics)
     counts = queries.count()
     if counts.depth is not None and ties != "realistic":
         raise OptionError("lists of the first items have an order and no ties", fix="Leave out ties.").about("ties")
@@ -116,14 +115,12 @@ def evaluate(
     conventions = _conventions(counts, ties)
     rules = partial(_conventions_of, conventions)
     measured = measure(chosen, samples, named=named, confidence=confidence, conventions=rules)
-    axes = {axis: Axis(counts, axis, ties, chosen, measured, confidence) for axis in counts.labels.groups}
-    over_groups = [axes[axis].macro_result(key, measured) for key, axis in _named_macros(macros, axes, chosen)]
     return Evaluation(
         "ranking",
-        [*(_warned(each, ties, counts.tied) for each in measured.results), *over_groups],
+        measured.results,
         conventions=conventions,
         options={"k": list(ks), "confidence": confidence},
-        breakdowns={axis: each.grid for axis, each in axes.items()},
+        breakdowns={axis: by_groups(counts, axis, ties, chosen, measured, confidence) for axis in counts.labels.groups},
         skipped=measured.skipped | skipped,
         per_item=per_item(counts, ties, list(measured.estimates)),
         materials={"ranks": samples["ranks"], "pooled": samples.get("pooled"), "counts": counts},
@@ -137,10 +134,7 @@ def queries_of(pos_scores: Any, neg_scores: Any = None, **options: Any) -> Queri
         return Queries.from_scores(pos_scores, neg_scores, **options)
     for name, value in {"neg_scores": neg_scores, **options}.items():
         if value is not None and not (isinstance(value, str) and value in ("rank", "raise")):
-            sources = [each for each in dir(Queries) if each.startswith("from_")]
-            takers = [each for each in sources if name in inspect.signature(getattr(Queries, each)).parameters]
-            fix = f"Give it to the constructor: {', '.join(f'Queries.{each}' for each in takers)} take it."
-            raise OptionError(f"a Queries takes no {name}", fix=fix).about(name)
+            raise OptionError(f"a Queries takes no {name}", fix="Give it to the constructor.").about(name)
     return pos_scores
 
 
@@ -171,7 +165,7 @@ def _require_catalog(names: Any, at_hand: Sequence[str]) -> None:
     """Refuse named metrics of what is recommended, if there is no catalogue with what they need."""
     for name in names if isinstance(names, list) else ():
         need = find(name, "ranking")[0].needs[0] if isinstance(name, str) else "ranks"
-        if need in ("recommended", "popularity", "categories", "embeddings") and need not in at_hand:
+        if need in ("recommended", "popularity", "categories") and need not in at_hand:
             part, argument = ("", "size") if need == "recommended" else (f" with {need}", need)
             fix = f"Pass catalog=ranking.Catalog({argument}=…) to recommend, Queries.from_topk or from_embeddings."
             raise OptionError(f"{name.partition('@')[0]}@k needs a catalogue{part}", fix=fix).about("metrics")
@@ -179,23 +173,18 @@ def _require_catalog(names: Any, at_hand: Sequence[str]) -> None:
 
 def _cutoffs(k: Any) -> tuple[int, ...]:
     several = isinstance(k, Sequence | np.ndarray) and not isinstance(k, str) and np.ndim(k) > 0
-    return tuple(whole_number("k", each, 1) for each in (k if several else [k]))
+    return tuple(cutoff(each) for each in (k if several else [k]))
 
 
-def _asked(metrics: Any) -> tuple[Any, bool, list[str]]:
-    """What is named beside the default metrics, None if nothing is; whether these are asked for; means over groups.
-
-    The latter, such as `mrr_macro_relation`, need their metric.
-    """
+def _asked(metrics: Any) -> tuple[Any, bool]:
+    """What is named beside the default metrics, None if nothing is; whether these are asked for."""
     listed = [metrics] if isinstance(metrics, str | Metric) else metrics
     if metrics is None or metrics == "all" or not isinstance(listed, Iterable):
-        return metrics, metrics is None, []
+        return metrics, metrics is None
     listed = list(listed)
     if not listed:
         raise OptionError("no metrics asked for", fix="Leave metrics= out to get the default ones.").about("metrics")
-    macros = [each for each in listed if isinstance(each, str) and "_macro_" in each]
-    names = [each.partition("_macro_")[0] if each in macros else each for each in listed if each != DEFAULT]
-    return names or None, DEFAULT in listed, macros
+    return [each for each in listed if each != DEFAULT] or None, DEFAULT in listed
 
 
 def _known(chosen: list[Chosen], asked: frozenset[str], counts: Counts) -> tuple[list[Chosen], dict[str, str]]:
@@ -217,7 +206,7 @@ def _known(chosen: list[Chosen], asked: frozenset[str], counts: Counts) -> tuple
 
 def _unknowable(metric: Metric, params: Mapping[str, Any], counts: Counts) -> OptionError | None:
     """Why a metric does not follow from weighted queries, or from the places that are known of lists."""
-    k = whole_number("k", params.get("k", 1), 1)
+    k = cutoff(params.get("k", 1))
     if "pooled" in metric.needs and counts.labels.weights is not None:
         return OptionError("pooled metrics do not take weights", fix="Name other metrics, or give no weights.")
     if counts.depth is None or not len(counts):
@@ -247,26 +236,117 @@ def _conventions_of(common: Mapping[str, str], sample: Any) -> Mapping[str, str]
     return {**common, "ties": "expected"} if unsettled else common
 
 
-def _warned(result: Result, ties: str, tied: bool) -> Result:
-    if not tied or ties != "optimistic" or result.conventions.get("ties") != ties:
-        return result
-    said = "scores are tied, and optimistic ranks count every tie as a win"
-    return replace(result, warnings=(*result.warnings, said))
+# ---- by group, and by query
 
 
-# ---- means over groups
+def by_groups(
+    counts: Counts, axis: str, ties: str, chosen: Sequence[Chosen], measured: Measured, confidence: float
+) -> Grid:
+    """The metrics by the groups of one axis, and in the last row their means over groups, with equal weights."""
+    samples: dict[str, Any] = {"ranks": Ranks.of(counts, ties, axis)}
+    samples |= {"lists": Lists.of(counts, ties, axis)} if counts.lists else {}
+    names = numbered(counts.labels.groups[axis])[0]
+    if "macro" in names.tolist():
+        what = "a label is 'macro', as the row of the means over groups"
+        raise InputError(what, where=f"groups[{axis!r}]", fix="Call it otherwise.")
+    along = [(metric, params) for metric, params in chosen if {*metric.needs} & {*samples}]
+    n, left_out = samples["lists" if counts.lists else "ranks"].n, measured.skipped
+    table = broken_down(axis, names, n, along, samples, confidence=confidence, skipped=left_out)
+    if not len(names):
+        return table
+    last: dict[str, Any] = {axis: "macro", "n": int(table["n"].sum())}
+    for metric, params in along:
+        if (key := metric.key_of(**params)) in table:
+            sample = sample_of(metric, samples)
+            ends = errors.macro(sample, metric(sample, **params), confidence, metric.bounds)
+            last |= dict(zip((key, f"{key}.low", f"{key}.high"), ends, strict=True))
+    return Grid({name: column([*values.tolist(), last[name]]) for name, values in table.columns.items()})
 
 
-def _named_macros(
-    macros: Sequence[str], axes: Mapping[str, Any], chosen: Sequence[Chosen]
-) -> Iterator[tuple[str, str]]:
-    keys = [metric.key_of(**params) for metric, params in chosen]
-    for name in macros:
-        key, _, axis = name.partition("_macro_")
-        if axis not in axes:
-            raise OptionError(f"{name} needs groups by {axis}", fix=f'Pass groups={{"{axis}": labels}}.')
-        entry, _ = find(key, "ranking")
-        yield from ((each, axis) for each in keys if each == key or find(each, "ranking")[0] is entry)
+class Values(Mapping[str, Floats]):
+    """The value of each query, computed when it is read; of any metric of ranks or lists that is a mean."""
+
+    def __init__(self, counts: Counts, ties: str, keys: Sequence[str]) -> None:
+        self._counts, self._ties, self._keys = counts, ties, keys
+        self._known: dict[str, tuple[Floats, Floats]] = {}
+
+    def __getitem__(self, key: str) -> Floats:
+        return self.both(key)[0]
+
+    def both(self, key: str) -> tuple[Floats, Floats]:
+        """Values and what they weigh: the value of the whole is their weighted mean."""
+        if not self._has(key):
+            raise KeyError(key)
+        if key not in self._known:
+            metric, params = find(key, "ranking")
+            if metric.name == "pooled_hits":
+                # Strictly above the k-th best of the pool: among the first k, and ties lose.
+                ranks = self._ranks.under("pessimistic")
+                self._known[key] = ranks.mean(ranks.within(params["k"])), ranks.mass
+            else:
+                sample = self._lists if "lists" in metric.needs and self._counts.lists else self._ranks
+                estimate = metric(sample, **params)
+                self._known[key] = estimate.value, sample.mass * estimate.facts.get("denominator", 1.0)
+        return self._known[key]
+
+    @cached_property
+    def _ranks(self) -> Ranks:
+        return Ranks.each(self._counts, self._ties)
+
+    @cached_property
+    def _lists(self) -> Lists:
+        n = len(self._counts.candidates)
+        return replace(Lists.of(self._counts, self._ties), group=np.arange(n), groups=n)
+
+    def _has(self, key: str) -> bool:
+        try:
+            metric, _ = find(key, "ranking")
+        except OptionError:
+            return False
+        if metric.name == "pooled_hits":
+            return self._counts.pooled
+        if metric.name in ("median_rank", "geometric_mean_rank"):  # no means over queries
+            return False
+        return "ranks" in metric.needs or ("lists" in metric.needs and self._counts.lists)
+
+    def __iter__(self) -> Iterator[str]:
+        return filter(self._has, self._keys)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class Weights(Mapping[str, Floats]):
+    """What the value of each query weighs; only of metrics in which queries count differently."""
+
+    def __init__(self, values: Values) -> None:
+        self._values = values
+
+    def __getitem__(self, key: str) -> Floats:
+        return self._values.both(key)[1]
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for key in self._values if np.ptp(self[key]) > 0)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def per_item(counts: Counts, ties: str, keys: Sequence[str]) -> Items | None:
+    """The value of each query; None if queries were folded, or if there are none."""
+    if counts.count is not None or not len(counts):
+        return None
+    labels = counts.labels
+    ids = counts.numbers if labels.ids is None else labels.ids
+    # The metrics of lists of the first items do not depend on how many there are.
+    asked: dict[str, Any] = {"right answers": counts.relevant}
+    asked |= {} if counts.depth is not None else {"candidates": counts.candidates}
+    asked |= {} if labels.weights is None else {"weights": labels.weights}
+    values = Values(replace(counts, labels=Labels(weights=labels.weights)), ties, keys)
+    return Items("query", ids, values, Weights(values), labels.cluster, asked)
+
+
+# ---- figures and plain numbers
 
 
 def _drawings(ranks: Ranks, confidence: float) -> dict[str, Grid]:
@@ -325,7 +405,7 @@ def hits_at_k(pos_scores: Any, neg_scores: Any, *, k: int = 10, ties: str = "rea
     >>> ranking.hits_at_k([0.5, 0.9], [[0.7, 0.1], [0.1, 0.2]], k=1)
     0.5
     """
-    last = whole_number("k", k, 1)
+    last = cutoff(k)
     sample = _ranks(pos_scores, neg_scores, ties, options)
     return float(sample.mean(sample.within(last))[0])
 

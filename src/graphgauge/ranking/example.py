@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphgauge.ranking.counts import Counts
-from graphgauge.ranking.pooled import Pooled
-from graphgauge.ranking.samples import Lists, Ranks, Sample
+from graphgauge.ranking.samples import Lists, Pooled, Ranks, Sample
 
 _RANKS = Counts.from_ranks(
     np.array([0, 2, 5, 1, 0, 9, 3, 4]), np.array([0, 1, 0, 2, 3, 0, 0, 1]), np.array([10, 10, 10, 10, 10, 10, 6, 6])

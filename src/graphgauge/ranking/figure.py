@@ -1,4 +1,4 @@
-"""The figure of rankings: Hits@k over k with its chance level, or the trail of an adaptive run."""
+"""The figure of rankings: Hits@k over k with its chance level."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.figure import CHANCE, COLOURS
+from graphgauge.core.figure import CHANCE
 from graphgauge.core.grid import Grid
 from graphgauge.core.registry import find
 from graphgauge.ranking.samples import Ranks
@@ -17,13 +17,8 @@ SIZE = (9.2, 3.6)
 
 
 def draw(figure: Any, evaluations: Mapping[str, Evaluation]) -> None:
-    """The curves of hits over k, or how the interval of an adaptive run shrank."""
-    first = next(iter(evaluations.values()))
-    panel = figure.subplots()
-    if "until" in first.options:
-        _draw_trail(panel, first)
-        return
-    curve = None
+    """The curves of hits over k."""
+    panel, curve = figure.subplots(), None
     for name, evaluation in evaluations.items():
         if "hits" not in evaluation.drawings:
             continue
@@ -34,18 +29,6 @@ def draw(figure: Any, evaluations: Mapping[str, Evaluation]) -> None:
         panel.plot(curve["k"], curve["random"], ls="--", color=CHANCE, label="random order")
         panel.legend(loc="lower right")
     panel.set(xscale="log", xlabel="k", ylabel="Hits@k", ylim=(0, 1.02))
-
-
-def _draw_trail(panel: Any, evaluation: Evaluation) -> None:
-    """How the interval of an adaptive run shrank with every look, and the gates on it."""
-    read, low, high = np.array(evaluation.options["until"]["trail"], np.float64).reshape(-1, 3).T
-    panel.fill_between(read, low, high, step="post", alpha=0.25, lw=0, label="this test set, at every look")
-    panel.plot(read, (low + high) / 2, color=COLOURS[0])
-    for each in evaluation.values():
-        if each.goal is not None:
-            panel.axhline(each.goal, ls="--", color=CHANCE, label="goal")
-    panel.set(xscale="log", xlabel="queries read", ylabel=next(iter(evaluation)))
-    panel.legend(loc="upper right")
 
 
 def hits_curve(ranks: Ranks, confidence: float) -> Grid:

@@ -21,19 +21,18 @@ from graphgauge.core.threads import threads_for
 from graphgauge.ranking.beyond import Catalog, Recommended
 from graphgauge.ranking.counting import exact, runs_of, stretches_of, working_dtype
 from graphgauge.ranking.counts import Counts, Labels, Met, stretches
-from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import Queries, Rows
+from graphgauge.ranking.samples import Pooled
 from graphgauge.ranking.scores import FIX_NAN, MINUS_INF
 from graphgauge.ranking.sets import Numbering, Sets, is_matrix, numbers_of
 
 _ONE_SCORE = "Candidate lists have one score per candidate: flatten them, with a query for each."
-_ONE_EACH = "Give one per score, one per query in the order in which queries first occur, or {query: value}."
 
 
 def from_lists(
     scores: Any,
     labels: Any,
-    queries: Any,
+    queries: Any = None,
     *,
     groups: Mapping[str, Any] | None = None,
     cluster: Any = None,
@@ -52,8 +51,7 @@ def from_lists(
     queries
         The query of each candidate: numbers or names, in any order.
     groups, cluster, weights
-        As in `from_scores`: one per query in the order in which queries first occur, one per candidate, or
-        `{query: value}`.
+        As in `from_scores`, but one per candidate: all of a query have the same.
     minus_inf, nan
         As in `from_scores`.
 
@@ -73,6 +71,8 @@ def from_lists(
     values = as_numeric(scores, "scores")
     require_shape(values, (None,), "scores", _ONE_SCORE)
     grades = _grades(labels, len(values))
+    if queries is None:
+        raise InputError("the query of each candidate is missing", where="queries", fix="Pass queries=, one per score.")
     names = as_labels(queries, "queries")
     require_shape(names, (len(values),), "queries", "One query per score.")
     places = Places.of(names)
@@ -128,22 +128,11 @@ class Places:
         return chosen if self.order is None else self.order[chosen], np.cumsum(size) - size, size
 
     def one_each(self, name: str, values: Any) -> Any:
-        """One value per query, from values per score, per query in order of first appearance, or by query."""
+        """One value per query, from values per score."""
         if values is None:
             return None
-        if isinstance(values, Mapping):
-            missing = [query for query in self.names.tolist() if query not in values]
-            if missing:
-                raise InputError(f"no label for query {missing[0]!r}", where=name, fix="Give one for every query.")
-            return [values[query] for query in self.names.tolist()]
         array = as_numeric(values, name) if name == "weights" else as_labels(values, name)
-        require_shape(array, (None,), name, _ONE_EACH)
-        rows = int(self.size.sum())
-        if len(array) == len(self.names):
-            return array
-        if len(array) != rows:
-            what = f"found {len(array)} for {len(self.names)} queries with {rows} scores"
-            raise InputError(what, where=name, fix=_ONE_EACH)
+        require_shape(array, (int(self.size.sum()),), name, "Give one per score.")
         ordered = array if self.order is None else array[self.order]
         first = ordered[self.begin]
         if (ordered != np.repeat(first, self.size)).any():

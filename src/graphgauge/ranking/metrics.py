@@ -24,9 +24,9 @@ from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
 from graphgauge.ranking import beyond as beyond
-from graphgauge.ranking import errors, pooled
-from graphgauge.ranking.pooled import Pooled
-from graphgauge.ranking.samples import AT_ENDS, Lists, Ranks
+from graphgauge.ranking import errors
+from graphgauge.ranking import ties as rules
+from graphgauge.ranking.samples import AT_ENDS, Lists, Pooled, Ranks
 
 LAWS: dict[str, bool | Exempt] = {
     "permutation": True,
@@ -118,7 +118,7 @@ def mean_rank(ranks: Ranks) -> Estimate:
 @_of_ranks("median_rank", reference="hoyt2022", direction="lower", bounds=(1, np.inf), interval=errors.of_median)
 def median_rank(ranks: Ranks) -> Estimate:
     """Median rank of the positives."""
-    middle = ranks.quantile(np.full(ranks.groups, 0.5))
+    middle = errors.quantile(ranks, np.full(ranks.groups, 0.5))
     return Estimate(middle, ranks.n, reason="no queries", facts={"unit": ranks.unit})
 
 
@@ -127,16 +127,15 @@ def median_rank(ranks: Ranks) -> Estimate:
 )
 def geometric_mean_rank(ranks: Ranks) -> Estimate:
     """Geometric mean rank of the positives, exp(mean ln r): less affected by the worst queries than the mean rank."""
-    centre = ranks.mean(ranks.log)
+    logs = _log(ranks)
+    centre = ranks.mean(logs)
     value = np.exp(centre)
-    influence = ranks.to_cells(value) * (ranks.log - ranks.to_cells(centre))
+    influence = ranks.to_cells(value) * (logs - ranks.to_cells(centre))
     facts = {
         "unit": ranks.unit,
         "ends": lambda: (1.0, np.exp(ranks.mean(np.log(ranks.candidates)))),
         "at_ends": 0.0,
         "worth": _log,
-        "slope": lambda: value[0],
-        "scale": "log",
     }
     return Estimate(value, ranks.n, influence, reason="no queries", facts=facts)
 
@@ -212,7 +211,12 @@ def _fewest(ranks: Ranks) -> Floats:
     return np.minimum(_FEWEST_RANKS, np.floor(np.sqrt(ranks.mean_candidates)))
 
 
-_reciprocal, _rank, _log = attrgetter("reciprocal"), attrgetter("rank"), attrgetter("log")
+_reciprocal, _rank = attrgetter("reciprocal"), attrgetter("rank")
+
+
+def _log(ranks: Ranks) -> Floats:
+    """The logarithm of each rank."""
+    return rules.log(ranks.greater, ranks.equal, ranks.ties)
 
 
 # ---- lists: each query as a whole
@@ -320,7 +324,7 @@ def _of_pool(key: str, conventions: dict[str, str] | None = None, **properties: 
     return _of_ranks(key, needs=("pooled",), conventions=_POOL_RULES | (conventions or {}), default=True, **properties)
 
 
-@_of_pool("roc_auc", reference="hanley1982", chance=_half, interval=pooled.auc_bounds)
+@_of_pool("roc_auc", reference="hanley1982", chance=_half, interval=errors.auc_bounds)
 def roc_auc(sample: Pooled) -> Estimate:
     """Probability that a positive outscores a negative, over all pairs of the pool; ties count half.
 
@@ -334,7 +338,7 @@ def roc_auc(sample: Pooled) -> Estimate:
     {"ties": "enter together", "curve": "steps, not trapezoids"},
     reference="davis2006",
     chance=_prevalence,
-    interval=pooled.precision_bounds,
+    interval=errors.precision_bounds,
 )
 def average_precision(sample: Pooled) -> Estimate:
     """Precision at each positive of the pool, averaged over the positives."""
@@ -346,7 +350,7 @@ def average_precision(sample: Pooled) -> Estimate:
     {"ties": "with the k-th negative are no hit"},
     reference="hu2020",
     chance=_threshold_at_random,
-    interval=pooled.hits_bounds,
+    interval=errors.hits_bounds,
 )
 def pooled_hits_at_k(sample: Pooled, *, k: int = 10) -> Estimate:
     """Share of positives strictly above the k-th best of all negatives together."""

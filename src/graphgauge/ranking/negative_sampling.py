@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.archive import read_archive, write_archive
-from graphgauge.core.arrays import AnyArray, Ints, Mask, as_labels, as_numeric, require_shape
+from graphgauge.core.arrays import Ints, Mask, as_labels, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import number, whole_number
 from graphgauge.core.random import Random
@@ -30,7 +30,7 @@ class Negatives:
     """Negatives of edges: `nodes` (n, k) in the place of each edge's tail, in the last `heads` columns of its head.
 
     Where `mask` is False a query has no further negative: there `nodes` has the right answer itself. `record` says how
-    they were drawn. `part_of` is what the whole says of itself, of which these are some rows.
+    they were drawn.
     """
 
     edges: Ints
@@ -38,17 +38,9 @@ class Negatives:
     mask: Mask
     heads: int
     record: Mapping[str, Any]
-    part_of: str | None = None
 
     def __len__(self) -> int:
         return len(self.edges)
-
-    def __getitem__(self, rows: slice | AnyArray) -> Negatives:
-        """The negatives of some edges, for a batch; they have the record of the whole."""
-        edges, nodes, mask = self.edges[rows], self.nodes[rows], self.mask[rows]
-        if edges.ndim != 2:
-            raise InputError("one row is no batch", fix="Use a slice, or an array of rows.")
-        return Negatives(edges, nodes, mask, self.heads, self.record, str(self))
 
     @property
     def corrupted(self) -> Ints:
@@ -75,8 +67,6 @@ class Negatives:
 
     def __str__(self) -> str:
         """The convention under which metrics on these negatives are stated."""
-        if self.part_of is not None:
-            return self.part_of
         sampler, k, seed = (self.record[name] for name in ("sampler", "k", "seed"))
         return f"{sampler}, {k} per query, seed {seed}, {self.digest[:12]}"
 
@@ -91,8 +81,6 @@ class Negatives:
         >>> ranking.Negatives.load("negatives.npz").digest == drawn.digest
         True
         """
-        if self.part_of is not None:
-            raise InputError("these are rows of other negatives", fix="Save all of them in one file.")
         arrays = {"edges": self.edges, "nodes": self.nodes, "mask": self.mask}
         write_archive(path, _KIND, {"record": dict(self.record), "heads": self.heads}, arrays)
 

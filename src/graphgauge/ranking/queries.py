@@ -26,7 +26,7 @@ from graphgauge.ranking.counts import SINGLE, Counts, Labels
 if TYPE_CHECKING:
     from graphgauge.ranking import entities, lists, scores
     from graphgauge.ranking.beyond import Catalog, Recommended
-    from graphgauge.ranking.pooled import Pooled
+    from graphgauge.ranking.samples import Pooled
 
 Rows = slice | Ints
 

@@ -23,8 +23,8 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.gate import Gate
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.random import Random
-from graphgauge.ranking.breakdown import per_item
 from graphgauge.ranking.counts import Counts, Labels, arrays_of
+from graphgauge.ranking.evaluate import per_item
 from graphgauge.ranking.queries import Queries
 from graphgauge.ranking.sequence import Assist, Bets, Bound, Walk, reading_order
 
@@ -121,7 +121,7 @@ class Reading:
         self.order = reading_order(weights, Random(seeds))
         self.metrics = tuple(dict.fromkeys(each.metric for each in followed))
         self.schedule: list[Asked] = []
-        self.read = self.scores = 0
+        self.read = 0
         self.trail: list[tuple[int, float, float]] = []
         self._counted: list[list[Counts]] = [[] for _ in sides]
         self._values: dict[str, list[Floats]] = {metric: [] for metric in self.metrics}
@@ -187,7 +187,6 @@ class Reading:
                 each.follow(x[0] - x[1] if each.paired else x[0], self.weights[own], known)
         for kept, counts in zip(self._counted, counted, strict=True):
             kept.append(replace(counts, labels=Labels()))
-        self.scores += sum(int(counts.candidates.sum()) for counts in counted)
         self.read = stop
         if stop in self._looks:
             self.trail.append((self.read, *self.followed[0].bound.interval))

@@ -1,13 +1,14 @@
-"""What metrics take: `Ranks`, each positive among the negatives of its query. Queries as a whole are in `lists`.
+"""What metrics take: `Ranks`, each positive among the negatives of its query; `Lists`, whole queries; `Pooled`, scores.
 
-Samples are views of `Counts` under one tie rule, overall or along one axis of groups. Their cells are items that count
-alike, with how many they are, so that a million queries cost as much as their histogram. Sums are exact: their bits do
-not depend on how the data were split, ordered or counted.
+Ranks and lists are views of `Counts` under one tie rule, overall or along one axis of groups. Their cells are items
+that count alike, with how many they are, so that a million queries cost as much as their histogram. Sums are exact:
+their bits do not depend on how the data were split, ordered or counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -15,9 +16,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from graphgauge.core.metric import Estimate
-from graphgauge.core.types import Floats, Ints
+from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.ranking import ties as rules
-from graphgauge.ranking.counting import distinct, numbered, tally
+from graphgauge.ranking.counting import Levels, distinct, exact_sum, levels, numbered, parts_of, tally
 from graphgauge.ranking.counts import Counts, Whole
 from graphgauge.stats.errors import Clusters, Spread, spread
 
@@ -81,6 +82,11 @@ class Sample:
         """A number per group, for each of its cells; that of a single group stays as it is."""
         return values if self.group is None else values[self.group]
 
+    def merged(self, place: Ints, cells: int) -> dict[str, Any]:
+        """The items of new cells, if each of these is part of the one at its place."""
+        items = np.bincount(place, self.items, cells).astype(np.int64)
+        return {"count": exact_sum(np.asarray(self.count), place, cells), "items": items}
+
     # ---- estimates
 
     def estimate(self, values: Floats, **facts: Any) -> Estimate:
@@ -126,33 +132,6 @@ class Sample:
         return spread(
             influence, self.count, group=self.group, groups=self.groups, cluster=self.clusters, most=self.most
         )
-
-
-def exact_sum(values: Floats, group: Ints | None = None, groups: int = 1) -> Floats:
-    """The sums of some numbers by group, with the same bits in any order.
-
-    Numbers are split into multiples of two powers of two, whose sums are exact: to more digits than a plain sum has.
-
-    >>> exact_sum(np.array([0.1, 0.7, 0.2])) == exact_sum(np.array([0.7, 0.2, 0.1]))
-    array([ True])
-    """
-    largest = float(np.max(np.abs(values), initial=0.0))
-    if not 0.0 < largest * len(values) < np.inf:
-        return _plain_sum(values, group, groups)
-    unit = 2.0 ** (int(np.frexp(largest * len(values))[1]) - 52)
-    if not 1e-290 < unit < 1e290:
-        return _plain_sum(np.sort(values), None, 1) if group is None else _plain_sum(values, group, groups)
-    scaled = values / unit
-    coarse = np.rint(scaled)
-    finer = 2.0 ** (51 - len(values).bit_length())
-    rest = np.rint((scaled - coarse) * finer)
-    return (_plain_sum(coarse, group, groups) + _plain_sum(rest, group, groups) / finer) * unit
-
-
-def _plain_sum(values: Floats, group: Ints | None, groups: int) -> Floats:
-    if group is None:
-        return np.add.reduce(values, keepdims=True)
-    return np.bincount(group, values, groups).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -221,7 +200,7 @@ class Ranks(Sample):
         """The same positives if all candidates had the same score."""
         candidates, place = self.lengths
         alike = self.alike(np.zeros_like(candidates), candidates - 1, candidates)
-        return replace(alike, **merged(self, place, len(candidates)))
+        return replace(alike, **self.merged(place, len(candidates)))
 
     def blindly(self, worth: Callable[[Ranks], Floats]) -> Floats:
         """What each positive would be worth if all candidates of its query had the same score."""
@@ -231,10 +210,6 @@ class Ranks(Sample):
     def lengths(self) -> tuple[Ints, Ints]:
         """The distinct numbers of candidates, and the place of each cell's among them."""
         return numbered(self.candidates)
-
-    @property
-    def tied(self) -> bool:
-        return bool(self.equal.any())
 
     @cached_property
     def fewest_candidates(self) -> float:
@@ -258,11 +233,6 @@ class Ranks(Sample):
         """1 / rank."""
         return rules.reciprocal(self.greater, self.equal, self.ties)
 
-    @cached_property
-    def log(self) -> Floats:
-        """The logarithm of the rank."""
-        return rules.log(self.greater, self.equal, self.ties)
-
     def within(self, k: Any) -> Floats:
         """1 where the rank is at most k; under `expected` the probability of that."""
         return rules.within(self.greater, self.equal, self.ties, k)
@@ -270,39 +240,6 @@ class Ranks(Sample):
     def ndcg(self, k: int) -> Floats:
         """1 / log2(1 + rank) where the rank is at most k: the best place has gain 1."""
         return rules.discount(self.greater, self.equal, self.ties, k)
-
-    def quantile(self, probability: Floats) -> Floats:
-        """The rank below which this share of each group's positives is, or the midpoint between two ranks.
-
-        Under `expected` the mass of a positive is spread evenly over its possible places.
-        """
-        mass = np.where(np.isnan(self.mass), 0.0, self.mass)
-        wanted = np.clip(probability, 0.0, 1.0) * mass
-        # Shares such as 1/3 + 1/3 + 1/3 miss their sum by rounding: values this close count as reached.
-        slack = 1e-9 * np.maximum(mass, 1e-300)
-        below, above = np.maximum(wanted - slack, slack), np.minimum(wanted + slack, mass)
-        middle = (self._first_reaching(below) + self._first_reaching(above)) / 2
-        return np.where(self.n > 0, middle, np.nan)
-
-    def _first_reaching(self, wanted: Floats) -> Floats:
-        """For each group the smallest rank at or below which this much of it is, by bisection over half ranks."""
-        low = np.full(self.groups, 2, np.int64)
-        high = np.full(self.groups, 2 * (int((self.greater + self.equal).max(initial=0)) + 1))
-        if self.ties == "expected":  # ranks are whole
-            low, high = low // 2, high // 2
-        step = 1.0 if self.ties == "expected" else 2.0
-        slack = 1e-12 * wanted
-        while (low < high).any():
-            middle = (low + high) // 2
-            reached = self.total(self.within(self.to_cells(middle / step)) * self.count) >= wanted - slack
-            low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
-        return low / step
-
-
-def merged(sample: Sample, place: Ints, cells: int) -> dict[str, Any]:
-    """The items of new cells, if each of a sample's is part of the one at its place."""
-    items = np.bincount(place, sample.items, cells).astype(np.int64)
-    return {"count": exact_sum(np.asarray(sample.count), place, cells), "items": items}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -338,10 +275,6 @@ class Lists(Sample):
         return self.counts.relevant
 
     @property
-    def tied(self) -> bool:
-        return self.counts.tied
-
-    @property
     def settled(self) -> bool:
         """Whether the tie rule says which candidates of a run come first."""
         return self.ties in ("optimistic", "pessimistic")
@@ -358,7 +291,7 @@ class Lists(Sample):
         relevant, candidates, n = own.relevant[first], own.candidates[first], np.arange(len(first))
         runs = np.zeros_like(n), candidates - relevant, relevant
         alike = Counts.from_runs(n, runs, candidates, relevant, grades=grades, depth=own.depth)
-        return replace(self, group=None, groups=1, cluster=None, counts=alike, **merged(self, place, len(first)))
+        return replace(self, group=None, groups=1, cluster=None, counts=alike, **self.merged(place, len(first)))
 
     # ---- per query
 
@@ -475,3 +408,92 @@ def _discount(total: Floats, place: Whole, k: int) -> Floats:
     """What each place adds to the cumulative discount; 0 from the k-th on."""
     found: Floats = total[np.minimum(place + 1, k)] - total[np.minimum(place, k)]
     return found
+
+
+# ---- all positives against all negatives
+
+# Levels that are summed at once.
+_PART = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Scores of all positives (m,) and all negatives (n,), none of them NaN.
+
+    Those of positive i are `neg[offsets[i]:offsets[i + 1]]`, if they belong to queries. `cluster` has a label per
+    positive.
+    """
+
+    pos: AnyArray
+    neg: AnyArray
+    offsets: Ints | None = None
+    cluster: Ints | None = None
+    over: str = "queries"
+    unit: str = "query"
+
+    @staticmethod
+    def join(parts: Sequence[Pooled]) -> Pooled:
+        """The scores of several parts together, whose clusters are numbered in each part if they are queries."""
+        first = parts[0]
+        if len(parts) == 1:
+            return first
+        pos, neg = (np.concatenate([getattr(part, name) for part in parts]) for name in ("pos", "neg"))
+        starts = np.cumsum([0] + [len(part.neg) for part in parts])
+        offsets = [part.offsets[1:] + at for part, at in zip(parts, starts, strict=False) if part.offsets is not None]
+        cluster = [part.cluster for part in parts if part.cluster is not None]
+        if cluster and first.over == "queries":
+            sizes = np.cumsum([0, *(int(each.max(initial=-1)) + 1 for each in cluster)])
+            cluster = [each + shift for each, shift in zip(cluster, sizes, strict=False)]
+        joined: dict[str, Any] = {"offsets": np.concatenate([[0], *offsets])} if offsets else {}
+        joined |= {"cluster": np.concatenate(cluster)} if cluster else {}
+        return replace(first, pos=pos, neg=neg, **joined)
+
+    @cached_property
+    def levels(self) -> Levels:
+        """At each distinct positive score: the positives that have it, the negatives above and beside."""
+        return levels(self.pos, self.neg)
+
+    @cached_property
+    def units(self) -> Ints | None:
+        """The clusters, numbered from 0."""
+        return None if self.cluster is None else numbered(self.cluster)[1]
+
+    @property
+    def roc_auc(self) -> float:
+        """P(positive > negative) + P(equal) / 2 over all pairs, as a ratio of whole numbers; NaN if a side is empty."""
+        pairs, wins, at = len(self.pos) * len(self.neg), 0, self.levels
+        for part in parts_of(len(at.values), _PART):
+            doubled = 2 * (len(self.neg) - at.greater[part]) - at.equal[part]
+            # Two halves of 31 bits: neither sum of products exceeds 64 bits with fewer than 2**32 positives.
+            high, low = doubled >> 31, doubled & (2**31 - 1)
+            wins += (int(np.dot(at.positives[part], high)) << 31) + int(np.dot(at.positives[part], low))
+        return wins / (2 * pairs) if pairs else math.nan
+
+    @property
+    def average_precision(self) -> float:
+        """The mean over positives of the precision at their score; NaN if a side is empty."""
+        if not len(self.pos) or not len(self.neg):
+            return math.nan
+        at = self.levels
+        hits = np.cumsum(at.positives)
+        precision = at.positives * (hits / (hits + at.greater + at.equal))
+        return math.fsum(float(precision[part].sum()) for part in parts_of(len(hits), _PART)) / len(self.pos)
+
+    def threshold(self, rank: int) -> Any:
+        """The score of the negative with this rank, 1 for the best; infinite beyond either end."""
+        if not 1 <= rank <= len(self.neg):
+            return np.inf if rank < 1 else -np.inf
+        place = len(self.neg) - rank
+        return np.partition(self.neg, place)[place]
+
+    def share_above(self, rank: int) -> float:
+        """The share of positives strictly above the negative with this rank: none at rank 0, all beyond the last."""
+        if not len(self.pos) or not 1 <= rank <= len(self.neg):
+            return 0.0 if rank < 1 else 1.0
+        return float(np.count_nonzero(self.pos > self.threshold(rank))) / len(self.pos)
+
+    def estimate(self, value: float, **facts: Any) -> Estimate:
+        empty = not len(self.pos) or not len(self.neg)
+        reason = "no negatives" if len(self.pos) else "no positives"
+        n = np.array([len(self.pos)])
+        return Estimate(np.array([np.nan if empty else value]), n, reason=reason, facts=facts | {"unit": self.unit})

@@ -21,8 +21,8 @@ from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.ranking.counting import exact, is_read_directly, levels, row_counts, working_dtype
 from graphgauge.ranking.counts import POOL, Counts, Labels, Met, stretches
-from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import Queries, Rows
+from graphgauge.ranking.samples import Pooled
 from graphgauge.ranking.sets import checked_offsets
 
 FIX_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'

@@ -4,7 +4,7 @@
 - a scipy sparse matrix (q, m): the entries above 0; a boolean matrix (q, m)
 - a pair `(values, offsets)`: the entities of query i are `values[offsets[i] : offsets[i + 1]]`
 - a list of q sets or arrays; a dictionary of them by query, as TREC's and ranx's `{query: {entity: relevance}}`
-- an array (n, 2), or a frame with two columns: pairs of query and entity
+- an array (n, 2), or a frame with two columns: pairs of query and entity; columns that are called so, in any order
 
 With names of entities (`names=`) or of queries (`ids=`), these stand where numbers do.
 """
@@ -187,7 +187,7 @@ def _pairs(given: Any, of: Numbering, where: str) -> Pairs:
     if isinstance(given, Mapping):
         return _of_mapping(given, of, where)
     if is_frame(given):
-        return of.pairs(frame_columns(given, where), where)
+        return of.pairs(frame_columns(given, where, ({"query", "user", of.query}, {"entity", of.entity})), where)
     if isinstance(given, tuple):
         return _of_offsets(given, of, where)
     if isinstance(given, list) and not _is_flat(given):
@@ -276,13 +276,19 @@ def is_one_each(targets: Any) -> bool:
     return isinstance(targets, range) or (isinstance(targets, list) and bool(targets) and _is_flat(targets))
 
 
-def frame_columns(frame: Any, where: str, count: int = 2) -> list[AnyArray]:
-    """The columns of a frame of any library, of which there must be this many."""
-    names = list(frame.columns)
+def frame_columns(frame: Any, where: str, called: Sequence[set[str]]) -> list[AnyArray]:
+    """A column of a frame of any library for each set of names: by these if all are found, else in the frame's order.
+
+    `user`, `User` and `user_id` are one name.
+    """
+    names, count = list(frame.columns), len(called)
     if len(names) != count:
         listed = ", ".join(map(str, names))
         fix = f"Choose {count}, in order: {where}[[{', '.join(repr(str(name)) for name in names[:count])}]]."
         raise InputError(f"a frame with the columns {listed:.80}", where=where, fix=fix)
+    said = {str(name).lower().removesuffix("id").removesuffix("_"): name for name in names}
+    found = [said[name] for own in called for name in said if name in own]
+    names = found if len(set(found)) == len(found) == count else names
     return [np.asarray(frame[name]) for name in names]
 
 
@@ -430,7 +436,7 @@ def triples_of(given: Any, where: str, names: TripleNames = (None, None)) -> Edg
     if isinstance(given, list | tuple) and given and any(_is_triples(part) for part in given):
         return Edges.joined([triples_of(part, f"{where}[{number}]", names) for number, part in enumerate(given)])
     if is_frame(given):
-        columns = frame_columns(given, where, 3)
+        columns = frame_columns(given, where, [{"head"}, {"relation"}, {"tail"}])
     else:
         array = as_array(given, where)
         if array.ndim != 2 or array.shape[1] != 3:

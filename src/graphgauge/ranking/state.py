@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.archive import read_archive, write_archive
-from graphgauge.core.arrays import AnyArray, as_numeric, refuse_nan, require_shape
+from graphgauge.core.arrays import AnyArray, as_numeric, refuse_nan
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.options import nan_policy, whole_number
@@ -22,8 +23,8 @@ from graphgauge.core.result import Result
 from graphgauge.core.types import Floats, Ints
 from graphgauge.ranking.counts import SINGLE, Counts, Labels, arrays_of
 from graphgauge.ranking.evaluate import evaluate, queries_of
-from graphgauge.ranking.pooled import Pooled
 from graphgauge.ranking.queries import CountedQueries, Queries
+from graphgauge.ranking.samples import Pooled
 from graphgauge.ranking.scores import MINUS_INF, PoolQueries
 
 _KIND = "ranking"
@@ -192,8 +193,12 @@ class RankingState:
         if counted:
             arrays |= Counts.join(counted).to_arrays()
         for number, (_, part) in enumerate(parts):
-            kept = part if isinstance(part, PoolQueries) else part.pool() if part.has_pool else None
-            arrays |= {} if kept is None else {f"{number}.{name}": each for name, each in kept.to_arrays().items()}
+            own = part.to_arrays() if isinstance(part, PoolQueries) else {}
+            if isinstance(part, CountedQueries) and part.has_pool:
+                pool = part.pool()
+                values = {each.name: getattr(pool, each.name) for each in fields(pool)}
+                own = {name: np.asarray(value) for name, value in values.items() if value is not None}
+            arrays |= {f"{number}.{name}": each for name, each in own.items()}
         rules = [[part.minus_inf, part.nan] if isinstance(part, PoolQueries) else None for _, part in parts]
         left = [part.counts.left if isinstance(part, CountedQueries) else None for _, part in parts]
         listed = [
@@ -212,11 +217,12 @@ class RankingState:
         if "above" in arrays:
             counted = Counts.from_arrays(arrays).split([(size, sum(left)) for _, size, _, *left in listed])
         for number, ((name, _, rules, *_), counts) in enumerate(zip(listed, counted, strict=True)):
-            own = arrays_of(arrays, number)
+            own: dict[str, Any] = arrays_of(arrays, number)
             if counts is None:
                 state._add(name, PoolQueries.from_arrays(own, *rules))
             else:
-                state._add(name, CountedQueries(counts, Pooled.from_arrays(own) if own else None))
+                own |= {name: str(own[name]) for name in ("over", "unit") if own}
+                state._add(name, CountedQueries(counts, Pooled(**own) if own else None))
         return state
 
 
@@ -242,12 +248,6 @@ class BinnedAUC:
     def reset(self) -> None:
         """Forget everything that was counted."""
         self._counts: Ints = np.zeros((2, 1 << self._BITS), np.int64)
-
-    @property
-    def n(self) -> tuple[int, int]:
-        """The numbers of positives and of negatives."""
-        positives, negatives = self._counts.sum(axis=1).tolist()
-        return positives, negatives
 
     def update(self, pos_scores: Any, neg_scores: Any) -> BinnedAUC:
         """Count scores of positives and of negatives, of any number each."""
@@ -278,7 +278,7 @@ class BinnedAUC:
             key="roc_auc",
             metric="roc_auc",
             value=value,
-            n=self.n[0],
+            n=int(self._counts[0].sum()),
             unit="positive",
             direction="higher",
             bounds=(0.0, 1.0),
@@ -298,17 +298,3 @@ class BinnedAUC:
         below: Floats = np.cumsum(negatives, dtype=np.float64) - negatives
         same = float((positives * negatives.astype(np.float64)).sum()) / 2
         return (float((positives * below).sum()) + same) / pairs, same / pairs
-
-    def save(self, path: str | Path) -> None:
-        """Write the counts of the bins that have any."""
-        used = np.flatnonzero(self._counts.any(axis=0))
-        write_archive(path, "ranking-auc", {}, {"bin": used, "counts": self._counts[:, used]})
-
-    @classmethod
-    def load(cls, path: str | Path) -> BinnedAUC:
-        """Read what `save` wrote."""
-        _, arrays = read_archive(path, "ranking-auc")
-        require_shape(arrays["counts"], (2, len(arrays["bin"])), "counts", "Count again.")
-        state = cls()
-        state._counts[:, arrays["bin"]] = arrays["counts"]
-        return state

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 
+from graphgauge.core.errors import OptionError
+from graphgauge.core.options import whole_number
 from graphgauge.core.types import Floats
 from graphgauge.ranking.counting import distinct
 from graphgauge.ranking.counts import Whole as Ints
@@ -20,6 +23,14 @@ TIES = ("realistic", "optimistic", "pessimistic", "expected")
 
 # From here on the asymptotic series below are exact to the last bits of a double.
 _SERIES_FROM = 32
+
+
+def cutoff(k: Any) -> int:
+    """A cut-off: a whole number from 1, which floats hold exactly."""
+    last = whole_number("k", k, 1)
+    if last > 2**53:
+        raise OptionError(f"k must be at most {2**53:,}", fix="No list is as long.").about("k")
+    return last
 
 
 def rank(greater: Ints, equal: Ints, ties: str) -> Floats:

@@ -316,7 +316,6 @@ def _facts(reading: Reading, stopped: str, outcomes: Sequence[GateOutcome]) -> d
     return {
         "read": reading.read,
         "of": len(reading.rows),
-        "scores": reading.scores,
         "complete": reading.complete,
         "stopped": stopped,
         "seed": reading.seed,
