@@ -16,7 +16,6 @@ from graphgauge import generation, load
 from graphgauge.core.result import Reference, Result
 from graphgauge.generation.graphs import Graphs, rows_of
 from graphgauge.generation.levels import band, near_copies, rewire, share_draws
-from graphgauge.generation.two_sample import prdc
 
 Bits = NDArray[np.bool_]
 QUICK: dict[str, Any] = {"draws": 199}
@@ -190,24 +189,6 @@ def test_predicted_shares_contain_a_further_share_as_often_as_they_say() -> None
             low, high = band(share_draws(rng.binomial(80, rate), 80, 50, draws=199, generator=rng))
             inside += low <= rng.binomial(50, rate) / 50 <= high
         assert binomtest(int(inside), 400, 0.95, alternative="less").pvalue > 0.001
-
-
-def test_neighbourhoods_have_the_level_of_their_sizes() -> None:
-    """1,000 real and 100 generated Gaussians cover .38 of the real ones, and halves of 1,000 would cover .97."""
-    rng = np.random.default_rng(0)
-    real, generated = rng.standard_normal((1000, 2)), rng.standard_normal((100, 2))
-    found = evaluated(
-        real=np.zeros((1000, 1)),
-        generated=np.zeros((100, 1)),
-        real_latents=real,
-        generated_latents=generated,
-        metrics=["prdc_coverage"],
-    )["prdc_coverage"]
-    perfect = level(found, "perfect")
-    assert found.value == prdc(real, generated).coverage == pytest.approx(0.38, abs=0.05)
-    assert perfect.value == pytest.approx(0.4, abs=0.06)
-    assert "perfect" in found.compatible
-    assert "900 real and 100 generated" in perfect.note
 
 
 def test_the_ceiling_of_conditioning_has_the_runs_mix() -> None:

@@ -10,7 +10,7 @@ as many fresh ones as were generated, both sides are made smaller, and the run i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -167,22 +167,6 @@ def possible(values: Any, score: Score) -> Floats:
     return np.asarray(values if score is unbiased else np.maximum(values, 0.0))
 
 
-# --------------------------------------------------------------------------------------------- two samples, by splits
-
-
-def split_sizes(n: int, m: int, most: int = MOST) -> tuple[int, int]:
-    """How many of n real samples remain real, and how many stand for the m generated ones."""
-    fresh = min(m, n // 2, most // 2)
-    return min(n - fresh, most - fresh), fresh
-
-
-def splits(held_out: int, n: int, kept: int, fresh: int, generator: np.random.Generator) -> list[tuple[Ints, Ints]]:
-    """Random disjoint parts of n samples: one of the first `held_out`, one of all."""
-    orders = [generator.permutation(n) for _ in range(SPLITS)]
-    others = [order[fresh:] for order in orders]
-    return [(rest[rest < held_out][:kept], order[:fresh]) for rest, order in zip(others, orders, strict=True)]
-
-
 def wider(draws: Floats, centre: Any, n: Any, m: Any, drawn: Any) -> Floats:
     """Values of m fresh samples around that of n real ones, from those of `drawn` real ones without replacement.
 
@@ -191,19 +175,6 @@ def wider(draws: Floats, centre: Any, n: Any, m: Any, drawn: Any) -> Floats:
     """
     factor = np.sqrt((1 / m + 1 / n) / (1 / drawn - 1 / n))
     return np.asarray(centre + (draws - centre) * factor)
-
-
-def note_of_sizes(kept: Sequence[int], fresh: Sequence[int], conditions: int) -> str:
-    """How many samples the levels were simulated with."""
-
-    def range_of(counts: Sequence[int]) -> str:
-        return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-
-    each = "" if conditions == 1 else " per condition"
-    return (
-        f"simulated with {range_of(kept)} real and {range_of(fresh)} generated samples{each}, because real samples are "
-        "needed on both sides; the value with as many is in `own`"
-    )
 
 
 # ---------------------------------------------------------------------------------------------------- shares of samples

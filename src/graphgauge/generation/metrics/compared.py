@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -205,17 +205,6 @@ class Compared(Grouped):
 NEIGHBOURS = 5
 
 
-class Neighbourhoods(NamedTuple):
-    """The levels of precision, recall, density and coverage, which need real samples on both sides.
-
-    `draws` are those of each measure, by level; `own` is the run at the same sizes, which `note` states.
-    """
-
-    draws: dict[str, dict[str, Floats]]
-    own: list[PRDC | None]
-    note: str | None
-
-
 class Encoded(Compared):
     """Encodings (n, d) of both sides: latent vectors, or without an encoder bits, or fingerprints of molecules."""
 
@@ -249,50 +238,6 @@ class Encoded(Compared):
     @cached_property
     def prdc(self) -> list[PRDC | None]:
         return self.each(lambda code: two_sample.prdc(*self.pair(code), k=NEIGHBOURS))
-
-    @cached_property
-    def neighbourhoods(self) -> Neighbourhoods:
-        # So few points that the levels take seconds.
-        most = int(np.clip(np.sqrt(4e9 / (levels.SPLITS * max(self.real.rows.shape[1], 1))), 100, levels.MOST))
-        sizes: list[tuple[int, int]] = []
-
-        def split(code: int) -> dict[str, Floats] | None:
-            kept, fresh = levels.split_sizes(int(self.real_counts[code]), int(self.counts[code]), most)
-            if min(kept, fresh) <= NEIGHBOURS:
-                return None
-            sizes.append((kept, fresh))
-            return self._split(code, kept, fresh, most)
-
-        drawn = self.each(split)
-        own = [None if each is None else PRDC(*each.pop("own")[0]) for each in drawn]
-        draws = {
-            name: self.by_level([each and {level: one[:, place] for level, one in each.items()} for each in drawn])
-            for place, name in enumerate(PRDC._fields)
-        }
-        kept, fresh = ([pair[side] for pair in sizes] for side in (0, 1))
-        return Neighbourhoods(draws, own, levels.note_of_sizes(kept, fresh, self.groups) if kept else None)
-
-    def _split(self, code: int, kept: int, fresh: int, most: int) -> dict[str, Floats]:
-        """The levels (splits, measures) with `kept` real and `fresh` other samples, and the `own` value of the run.
-
-        The real samples of the perfect level are disjoint parts of the same ones.
-        """
-        real, generated = self.pair(code)
-        generator = self.draws.generator(3, code)
-        real = real[np.sort(generator.choice(len(real), min(len(real), most), replace=False))]
-        held_out = len(real)
-        real = self.fresh(code, real)
-        parts = levels.splits(held_out, len(real), kept, fresh, generator)
-
-        def against(pool: Floats, rows: Ints) -> PRDC:
-            some = pool[generator.choice(len(pool), fresh, replace=len(pool) < fresh)]
-            return two_sample.prdc(real[rows], some, k=NEIGHBOURS)
-
-        perfect = [two_sample.prdc(real[rows], real[others], k=NEIGHBOURS) for rows, others in parts]
-        drawn = {"perfect": perfect, "own": [against(generated, parts[0][0])]}
-        for name, pool in self._pools(code, real, fresh, generator).items():
-            drawn[name] = [against(pool, rows) for rows, _ in parts]
-        return {name: np.array(values) for name, values in drawn.items()}
 
     # ---- discrepancies
 
