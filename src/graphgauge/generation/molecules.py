@@ -24,6 +24,7 @@ from graphgauge.io.text import read_lines
 
 # Morgan fingerprints as in MOSES: radius 2, 1,024 bits.
 _RADIUS, _WIDTH = 2, 1024
+_DESCRIPTORS = ("weight", "logp", "qed", "tpsa", "rings", "heavy_atoms")
 # Rows of a matrix of similarities that is in memory.
 _ROWS = 1000
 
@@ -144,10 +145,8 @@ class Molecules:
     @cached_property
     def statistics(self) -> dict[str, Floats]:
         """Descriptors (n,) by name: weight, logp, qed, tpsa, rings, heavy_atoms; 0 of those that are not valid."""
-        described = _descriptors()
-        rows = [[0.0 if one is None else each(one) for each in described.values()] for one in self.molecules]
-        columns = np.array(rows, np.float64).reshape(len(rows), len(described))
-        return {name: columns[:, place] for place, name in enumerate(described)}
+        described = [np.zeros(len(_DESCRIPTORS)) if one is None else _described(one) for one in self.molecules]
+        return dict(zip(_DESCRIPTORS, np.array(described).reshape(-1, len(_DESCRIPTORS)).T, strict=True))
 
     @cached_property
     def scaffolds(self) -> tuple[str, ...]:
@@ -189,18 +188,12 @@ def _parsed(smiles: Sequence[str]) -> tuple[Any, ...]:
         logs.EnableLog("rdApp.error")
 
 
-def _descriptors() -> dict[str, Callable[[Any], float]]:
-    described, crippen, qed = (
-        need(f"rdkit.Chem.{part}", "describing molecules") for part in ("Descriptors", "Crippen", "QED")
-    )
-    return {
-        "weight": described.MolWt,
-        "logp": crippen.MolLogP,
-        "qed": qed.qed,
-        "tpsa": described.TPSA,
-        "rings": lambda molecule: float(molecule.GetRingInfo().NumRings()),
-        "heavy_atoms": lambda molecule: float(molecule.GetNumHeavyAtoms()),
-    }
+def _described(molecule: Any) -> tuple[float, ...]:
+    """The descriptors of one molecule. QED is made of three of them, so that they are computed once."""
+    qed = need("rdkit.Chem.QED", "describing molecules")
+    parts = qed.properties(molecule)
+    rings, atoms = molecule.GetRingInfo().NumRings(), molecule.GetNumHeavyAtoms()
+    return parts.MW, parts.ALOGP, qed.qed(molecule, qedProperties=parts), parts.PSA, float(rings), float(atoms)
 
 
 def _graph(molecule: Any) -> dict[str, Any]:
