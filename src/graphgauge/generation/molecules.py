@@ -6,7 +6,7 @@ radicals are different, and so are tautomers, as in MOSES (Polykovskiy et al. 20
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path

@@ -57,13 +57,8 @@ class Compared(Grouped):
     samples that are in training. Both are None without any.
     """
 
-    def __init__(
-        self, sides: Sides, draws: Draws, rows_in: Callable[[Samples], Any], *, unseen_only: bool = False
-    ) -> None:
-        """`rows_in` makes the compared form of a side's samples, or None if it does not have what that takes.
-
-        With `unseen_only` generated samples that are in training are left out, if real ones are.
-        """
+    def __init__(self, sides: Sides, draws: Draws, rows_in: Callable[[Samples], Any]) -> None:
+        """`rows_in` makes the compared form of a side's samples, or None if it does not have what that takes."""
         super().__init__(sides.labels)
         real, made, train = sides.real, sides.generated, sides.train
         assert real is not None
@@ -73,8 +68,7 @@ class Compared(Grouped):
         rows = rows_in(real)
         self.real = Part.in_order(rows, real, real.kept & ~real.in_training)
         self.learned = Part.in_order(rows, real, learned) if learned.any() else None
-        kept = made.kept & ~made.in_training if has_copies and unseen_only else made.kept
-        self.generated = Part.in_order(rows_in(made), made, kept)
+        self.generated = Part.in_order(rows_in(made), made, made.kept)
         own = rows_in(train) if train is not None and len(train) and train.conditions is not None else None
         self.train = None if own is None or train is None else Part.in_order(own, train, np.arange(len(train)))
         copied = self.generated.in_training
