@@ -131,27 +131,6 @@ def apart(gram: Floats, same: float = 0.0) -> tuple[Floats, Floats]:
     return gram, equal - twice
 
 
-def pair_means(
-    distances: Floats, m: int, n: int | None, draws: int, generator: np.random.Generator, *, same: float = 0.0
-) -> Floats:
-    """Mean distances within m further samples of the distribution that those with `distances` are n samples of.
-
-    Both samples are drawn again, because the mean of the n varies as well; without n, it is fixed. The spread of n
-    samples is uncertain itself: each draw has one of its posterior, so that the band is as wide as Student's. `same` is
-    that of `apart`.
-    """
-    between, equal = apart(distances, same)
-
-    def means(size: int) -> Floats:
-        return sums_of(resampled(generator, size, len(distances), draws), between, equal) / (size * (size - 1))
-
-    if n is None:
-        return means(m)
-    centre = distances.sum() / (len(distances) * (len(distances) - 1))
-    away = means(m) - means(n)
-    return np.asarray(centre + away * np.sqrt(n / generator.chisquare(n - 1, draws)))
-
-
 def resampled(generator: np.random.Generator, count: int, size: int, draws: int) -> Floats:
     """How often each of `size` items is among `count` drawn with replacement, (draws, size)."""
     return generator.multinomial(count, np.full(size, 1 / size), draws).astype(float)

@@ -18,7 +18,7 @@ from graphgauge.core.arrays import text_array
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.types import AnyArray, Floats, Mask
-from graphgauge.generation.distances import Words, bit_distances, packed
+from graphgauge.generation.distances import Words, jaccard_distances, packed
 from graphgauge.generation.graphs import Graphs
 from graphgauge.io.text import read_lines
 
@@ -217,13 +217,13 @@ def snn(real: Mask, generated: Mask) -> float:
     if not len(real) or not len(generated):
         return np.nan
     rows = range(0, len(generated), _ROWS)
-    nearest = [bit_distances(generated[row : row + _ROWS], real, "jaccard").min(axis=1) for row in rows]
+    nearest = [jaccard_distances(generated[row : row + _ROWS], real).min(axis=1) for row in rows]
     return float(1 - np.concatenate(nearest).mean())
 
 
 def internal_diversity(bits: Mask) -> float:
     """1 less the mean similarity of two fingerprints, each with itself included; NaN without any."""
-    parts = [bit_distances(bits[row : row + _ROWS], bits, "jaccard").sum() for row in range(0, len(bits), _ROWS)]
+    parts = [jaccard_distances(bits[row : row + _ROWS], bits).sum() for row in range(0, len(bits), _ROWS)]
     return float(sum(parts) / len(bits) ** 2) if len(bits) else np.nan
 
 

@@ -72,75 +72,50 @@ def validity_rate(sample: View[Attempts]) -> Estimate:
 
 # ---- distances between the samples of a condition
 
-_WITHIN = {"pairs": "of one condition, each once", "samples": "valid ones"}
-_SHARE = _WITHIN | {"distance": "Hamming, as a share of all bits"}
+_SHARE = {
+    "pairs": "of one condition, each once",
+    "samples": "valid ones",
+    "distance": "Hamming, as a share of all bits",
+}
 _of_pairs = partial(_metric, needs=("pairs",), average="macro", reference="hamming1950", interval=over_pairs)
 
 
-def _scale(data: Attempts, kind: str) -> float:
-    """What a distance is divided by: of Hamming's the number of bits, so that it is a share of them."""
-    return float(data.width) if kind == "hamming" else 1.0
-
-
 @with_options
-def _real_pairs(sample: View[Attempts], kind: str, *, spread: bool = False) -> tuple[Reference, ...]:
-    """Perfect: the real samples compared with each other. Memoriser: the training samples. Chance: one sample
-    repeated."""
-    data, scale = sample.data, _scale(sample.data, kind)
-    values = np.where(data.enough, values_of(data.real_pairs(kind), "std" if spread else "mean") / scale, np.nan)
-    perfect = level("perfect", sample.combined(values, data.counts))
-    if spread:
-        return named({"chance": level("chance", 0.0), "perfect": perfect})
-
-    def simulation(name: str) -> Reference | None:
-        drawn = data.pair_draws(kind, name == "memoriser")
-        if drawn is None:
-            return None
-        known = ~np.isnan(drawn[0])
-        if not known.any() or (data.enough & ~known).any():
-            return None
-        return simulated(name, sample.averaged(drawn, data.counts) / scale)
-
-    drawn = simulation("perfect")
-    if drawn is not None:
-        perfect = level("perfect", perfect.value, drawn.low, drawn.high)
-    return named({"chance": level("chance", 0.0), "memoriser": simulation("memoriser"), "perfect": perfect})
+def _real_pairs(sample: View[Attempts], name: str) -> tuple[Reference, ...]:
+    """Perfect: the real samples compared with each other. Chance: one sample repeated."""
+    data = sample.data
+    values = np.where(data.enough, values_of(data.real_pairs, name) / data.width, np.nan)
+    return named({"chance": level("chance", 0.0), "perfect": level("perfect", sample.combined(values, data.counts))})
 
 
-def _mean_distance(sample: View[Attempts], kind: str) -> Estimate:
-    """Mean distances between the samples of a condition, with errors from the means of the single samples."""
-    data, scale = sample.data, _scale(sample.data, kind)
-    pairs = data.pairs(kind)
-    error, df = np.full(data.groups, np.nan), np.zeros(data.groups)
-    for place, own in enumerate(pairs):
-        if own is not None:
-            spread = 2 * (own.row_means - own.mean) / scale
-            (error[place],), (df[place],) = standard_error(spread, np.ones(len(spread)))
-    return sample.estimate(values_of(pairs, "mean") / scale, data.counts, _FEW, error=error, df=df)
-
-
-@_of_pairs("overall_mean_diversity", unit="pair", chance=_real_pairs("hamming"), conventions=_SHARE)
+@_of_pairs("overall_mean_diversity", unit="pair", chance=_real_pairs("mean"), conventions=_SHARE)
 def overall_mean_diversity(sample: View[Attempts]) -> Estimate:
     """Mean share of bits in which two valid samples of a condition differ.
 
     Sparse samples always differ in few bits: two problems of 11 holds on a board of 594 cells differ by at most 0.037.
-    Compare it with the value for real samples.
+    Compare it with the value for real samples. Errors are from the means of the single samples.
     """
-    return _mean_distance(sample, "hamming")
+    data = sample.data
+    error, df = np.full(data.groups, np.nan), np.zeros(data.groups)
+    for place, own in enumerate(data.pairs):
+        if own is not None:
+            spread = 2 * (own.row_means - own.mean) / data.width
+            (error[place],), (df[place],) = standard_error(spread, np.ones(len(spread)))
+    return sample.estimate(values_of(data.pairs, "mean") / data.width, data.counts, _FEW, error=error, df=df)
 
 
 @_of_pairs(
     "overall_std_diversity",
     unit="pair",
     direction="none",
-    chance=_real_pairs("hamming", spread=True),
+    chance=_real_pairs("std"),
     interval=NoInterval("a spread describes these samples"),
     conventions=_SHARE,
 )
 def overall_std_diversity(sample: View[Attempts]) -> Estimate:
     """Standard deviation over pairs of the share of bits in which two valid samples differ."""
     data = sample.data
-    return sample.estimate(values_of(data.pairs("hamming"), "std") / data.width, data.counts, _FEW)
+    return sample.estimate(values_of(data.pairs, "std") / data.width, data.counts, _FEW)
 
 
 # ---- repeats
@@ -339,19 +314,7 @@ def nearer_to_training(sample: View[Attempts]) -> Estimate:
     return whole(near.share, near.n)
 
 
-# ---- further distances, and counts
-
-
-@_of_pairs(
-    "mean_jaccard",
-    unit="pair",
-    reference="jaccard1912",
-    chance=_real_pairs("jaccard"),
-    conventions=_WITHIN | {"distance": "Jaccard; two empty samples: 0"},
-)
-def mean_jaccard(sample: View[Attempts]) -> Estimate:
-    """Mean Jaccard distance of two valid samples of a condition: bits set in only one over bits set in either."""
-    return _mean_distance(sample, "jaccard")
+# ---- distinct samples among k, and counts
 
 
 @_metric(
