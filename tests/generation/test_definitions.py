@@ -380,9 +380,7 @@ def test_conditioning(given, found, parts):
     confusion = np.zeros((4, 4))
     np.add.at(confusion, (truth, answers), 1)
     confusion /= confusion.sum(1, keepdims=True)
-    assert found["classifier_condition_number"].value == pytest.approx(np.linalg.cond(confusion))
-    assert found["classifier_condition_number"].value < 10
-    exact, near = [], []
+    exact = []
     for code, own in enumerate(parts[1]):
         answered = np.bincount(given["generated_predicted"][own], minlength=4) / len(own)
         shares = minimize(
@@ -394,10 +392,8 @@ def test_conditioning(given, found, parts):
             options={"ftol": 1e-12, "maxiter": 1000},
         ).x
         exact.append(shares[code])
-        near.append(shares[max(0, code - 1) : code + 2].sum())
-    for key, each in (("corrected_exact_accuracy", exact), ("corrected_tolerance_1_accuracy", near)):
-        assert found[key].value == pytest.approx(np.mean(each), abs=1e-3)
-        np.testing.assert_allclose(found.by("condition")[key.removeprefix("overall_")][:3], each, atol=1e-3)
+    assert found["corrected_exact_accuracy"].value == pytest.approx(np.mean(exact), abs=1e-3)
+    np.testing.assert_allclose(found.by("condition")["corrected_exact_accuracy"][:3], exact, atol=1e-3)
 
 
 def test_what_was_not_generated_is_listed(found):
@@ -418,7 +414,6 @@ def test_confusions_are_undone_up_to_a_condition_number_of_ten(given, right, num
     truth, answers = (np.repeat(places.ravel(), counts.ravel()) for places in np.indices((4, 4)))
     judged = given | {"classifier_conditions": truth, "classifier_predicted": answers}
     evaluation = evaluated(**judged, metrics="grade_conditioning", draws=20)
-    assert evaluation["classifier_condition_number"].value == pytest.approx(number)
     assert evaluation["corrected_exact_accuracy"].defined == (number <= 10)
     if number > 10:
         assert "is 12.5, above 10" in evaluation["corrected_exact_accuracy"].reason

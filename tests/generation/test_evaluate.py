@@ -356,7 +356,6 @@ def test_a_confused_classifier_is_not_undone(table):
     good = evaluated(
         **given, classifier_predicted=np.where(rng.random(400) < 0.8, labels, answers), metrics="all", **QUICK
     )
-    assert 1 < good["classifier_condition_number"].value < 10
     assert good["corrected_exact_accuracy"].defined
     assert good["corrected_exact_accuracy"].interval is not None
     bad = evaluated(**given, classifier_predicted=(labels > 1) * 2, metrics="all", **QUICK)

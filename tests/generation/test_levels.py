@@ -212,25 +212,6 @@ def test_the_ceiling_of_conditioning_has_the_runs_mix() -> None:
     assert "perfect" in result.compatible
 
 
-def test_a_classifier_without_confusions_may_have_some_on_further_samples() -> None:
-    """Nothing is corrected, so the band of corrected answers is that of the answers, with errors not seen so far."""
-    labels, codes = np.repeat([0, 1], 6), np.repeat([0, 1], 60)
-    found = evaluated(
-        generated=np.zeros((120, 1)),
-        generated_conditions=codes,
-        generated_predicted=np.where(np.arange(120) % 20, codes, 1 - codes),
-        classifier_conditions=labels,
-        classifier_predicted=labels,
-        labels=["a", "b"],
-        metrics=["overall_exact_accuracy", "corrected_exact_accuracy"],
-    )
-    corrected, answered = (found[f"{kind}_exact_accuracy"] for kind in ("corrected", "overall"))
-    assert corrected.value == pytest.approx(answered.value)
-    assert "perfect" in corrected.compatible
-    assert level(corrected, "perfect").value == pytest.approx(1)
-    assert level(corrected, "perfect").low == pytest.approx(level(answered, "perfect").low, abs=0.1)
-
-
 @pytest.mark.parametrize("groups", [2, 5, 19])
 def test_confusions_that_were_not_seen_do_not_add_up_over_conditions(groups: int) -> None:
     """Five real samples per condition, one of which is taken for a neighbour: so are those of a perfect generator."""
@@ -258,32 +239,6 @@ def test_confusions_that_were_not_seen_do_not_add_up_over_conditions(groups: int
         assert "perfect" in result.compatible
 
 
-def test_real_samples_are_corrected_with_the_confusions_of_the_value() -> None:
-    """With many answers, their share is a draw of the rates, and the correction of two conditions is a linear map."""
-    labels, codes = np.repeat([0, 1], 12), np.repeat([0, 1], 10_000)
-    answers = np.where(np.arange(24) % 6, labels, 1 - labels)  # 10 of 12 are right
-    result = evaluated(
-        generated=np.zeros((20_000, 1)),
-        generated_conditions=codes,
-        generated_predicted=codes,
-        labels=["a", "b"],
-        classifier_conditions=labels,
-        classifier_predicted=answers,
-        metrics=["corrected_exact_accuracy"],
-    )["corrected_exact_accuracy"]
-    rng = np.random.default_rng(0)
-    # One more sample with any answer for the lower end, none for the middle.
-    lower, middle = (
-        np.clip((rng.beta(10 + more, 2 + more, (20_000, 2)) - 2 / 12) / (8 / 12), 0, 1).mean(1) for more in (0.5, 0)
-    )
-    perfect = level(result, "perfect")
-    # Four standard errors of a mean of 199 draws, and of a quantile where the density is that of 2.5 to 3.5 %.
-    assert perfect.value == pytest.approx(middle.mean(), abs=4 * middle.std() / np.sqrt(199))
-    low, near = np.quantile(lower, [0.025, 0.035])
-    assert perfect.low == pytest.approx(low, abs=4 * np.sqrt(0.025 * 0.975 / 199) * (near - low) / 0.01)
-    assert perfect.high == pytest.approx(1, abs=1e-6)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "m"), [(60, 60), (300, 30), (40, 400)])
 def test_a_perfect_generator_of_conditions_is_in_its_bands(n: int, m: int) -> None:
@@ -294,7 +249,7 @@ def test_a_perfect_generator_of_conditions_is_in_its_bands(n: int, m: int) -> No
     def answered(codes: NDArray[np.int_]) -> NDArray[np.int_]:
         return np.asarray((rng.random((len(codes), 1)) > rates[codes]).sum(1))
 
-    keys = [f"{kind}_{name}_accuracy" for kind in ("overall", "corrected") for name in ("exact", "tolerance_1")]
+    keys = [f"overall_{name}_accuracy" for name in ("exact", "tolerance_1")]
     inside: dict[str, list[bool]] = {key: [] for key in keys}
     for run in range(300):
         known, asked = np.arange(n) % 3, np.arange(m) % 3
