@@ -195,7 +195,6 @@ NEEDS = {
     "graph_training": Need(Drawn, (*_BOTH, "train.items"), ("graphs", "molecules")),
     "chemistry": Need(Chemistry, _BOTH, ("molecules",)),
     "latents": Need(Latents, ("real.latents",)),
-    "posteriors": Need(Latents, ("real.latents", "real.variances")),
     "answers": Need(Answers, ("generated.predicted",)),
 }
 # What sides and columns are called where they are absent.
@@ -205,7 +204,6 @@ _WORDS = {
     "train": "training set",
     "reconstructed": "reconstructions",
     "latents": "latent vectors",
-    "variances": "posterior variances",
     "valid": "validity",
     "predicted": "classifier",
 }

@@ -204,7 +204,8 @@ def _dealt(sample: View[Answers], tolerance: int) -> tuple[Reference, ...]:
 
     The classifier's answers to the real samples are predicted from those to held-out ones of the same conditions.
     """
-    data, near, chance = sample.data, sample.data.near(tolerance), _at_random(tolerance)(sample)
+    data, near = sample.data, sample.data.near(tolerance)
+    chance: tuple[Reference, ...] = _at_random(tolerance)(sample)
     if not data.tested.any():
         return chance
     counts = np.where(data.tested, data.counts, np.nan)

@@ -220,7 +220,7 @@ _graphs = partial(
     "energy_distance",
     average="macro",
     bounds=(0, np.inf),
-    chance=_of_kernels("energy"),
+    chance=NoChance("energy_p_value tests it against permutations"),
     interval=NoInterval("resampling increases the distance; compare with real against real"),
     conventions=_SCALED | {"on": "all statistics together, each scaled"},
 )
