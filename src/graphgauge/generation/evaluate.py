@@ -73,7 +73,7 @@ def evaluate(
     validate
         A function of all samples of a side that says whether each is valid; it judges real and generated ones.
     empty
-        The score of an empty sample with an empty reconstruction: 1, 0, `"nan"`, or `"skip"`.
+        The score of an empty sample with an empty reconstruction: 1 or 0.
     metrics
         None for the default, `all`, sections (`reconstruction`, `diversity`, `statistical`, `latent_space`,
         `grade_conditioning`) or keys.
@@ -192,7 +192,6 @@ NEEDS = {
     "encodings": Need(Encoded, _BOTH, ("bits", "molecules", None)),
     "latent_pairs": Need(Encoded, _LATENTS),
     "graphs": Need(Drawn, _BOTH, ("graphs", "molecules")),
-    "graph_training": Need(Drawn, (*_BOTH, "train.items"), ("graphs", "molecules")),
     "chemistry": Need(Chemistry, _BOTH, ("molecules",)),
     "latents": Need(Latents, ("real.latents",)),
     "answers": Need(Answers, ("generated.predicted",)),

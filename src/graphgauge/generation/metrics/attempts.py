@@ -189,16 +189,6 @@ class Attempts(Grouped):
     # ---- neighbours in training
 
     @cached_property
-    def near_copy_novelty(self) -> float:
-        """The share of near copies of training samples that are not in the training set."""
-        some = self.train is not None and len(self.train)
-        copies = near_copies(self.train, self.draws.generator(14)) if some else None
-        if copies is None:
-            return np.nan
-        own, known = codes(copies, self.train).ids
-        return float(np.mean(~np.isin(own, known)))
-
-    @cached_property
     def nearest(self) -> Nearest | None:
         """Whether generated samples are nearer to training samples than to real ones; None without enough."""
         assert self.train is not None

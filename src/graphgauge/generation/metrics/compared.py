@@ -313,27 +313,6 @@ class Drawn(Compared):
         """The generated graphs that the convention compares."""
         return generated[: self.real_counts[code]] if kind in self.convention.truncated else generated
 
-    def ratio(self, code: int) -> float:
-        """The mean over statistics of the MMD² of generated graphs over that of the training set, both biased."""
-        own = None if self.train is None else self.train.of(code)
-        if own is None or len(own) < 2:
-            return np.nan
-        ratios = []
-        for kind, chosen in self.convention.kernels.items():
-            parts = zip(self._features(kind), (self.real, self.generated), strict=True)
-            real, generated = (side[part.codes == code] for side, part in parts)
-            real, generated, train = padded(real, self._kept(generated, kind, code), chosen.features(own))
-            inside = chosen.kernel(real, real).sum()
-            values = [
-                two_sample.biased(
-                    inside, chosen.kernel(each, each).sum(), chosen.kernel(real, each).sum(), len(real), len(each)
-                )
-                for each in (generated, train)
-            ]
-            ratios.append(values[0] / values[1] if values[1] > 0 else np.nan)
-        known = [value for value in ratios if value == value]
-        return float(np.mean(known)) if known else np.nan
-
     def _levels(self, kind: str, code: int, test: Discrepancy) -> Mapping[str, Floats]:
         chosen = self.convention.kernels[kind]
         own = _by_content(self._features(kind)[0][self.real.codes == code])

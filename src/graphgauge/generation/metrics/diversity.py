@@ -221,15 +221,10 @@ def overall_uniqueness_ratio(sample: View[Attempts]) -> Estimate:
 
 
 def _real_novelty(sample: View[Attempts]) -> tuple[Reference, ...]:
-    """Perfect: real samples that the generator was not trained on. Memoriser: copies of training samples; near_copy:
-    the same with one bit or edge moved."""
+    """Perfect: real samples that the generator was not trained on. Memoriser: copies of training samples."""
     data = sample.data
-    given, new = 0 if data.real is None else len(data.real), data.held_out
-    levels: dict[str, Reference | None] = {"memoriser": level("memoriser", 0.0, 0.0, 0.0)}
-    copied, count = data.near_copy_novelty, len(data.valid)
-    if copied == copied and count:
-        draws = data.draws.generator(16).binomial(count, copied, data.draws.draws) / count
-        levels["near_copy"] = level("near_copy", copied, *band(draws))
+    given, new, count = 0 if data.real is None else len(data.real), data.held_out, len(data.valid)
+    levels = {"memoriser": level("memoriser", 0.0, 0.0, 0.0)}
     if given and count:
         # Real samples that it was trained on count as not novel.
         draws = share_draws(new, given, count, draws=data.draws.draws, generator=data.draws.generator(17))

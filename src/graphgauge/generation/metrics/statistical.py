@@ -12,7 +12,7 @@ from graphgauge.core.errors import one_of
 from graphgauge.core.metric import AS_CHOSEN, Estimate, Exempt, NoChance, NoInterval, whole
 from graphgauge.core.result import Reference, Result
 from graphgauge.core.types import Floats, Ints
-from graphgauge.generation.averages import FEWEST_COMPARED, Grouped, View, floats, values_of, warned
+from graphgauge.generation.averages import FEWEST_COMPARED, Grouped, View, values_of, warned
 from graphgauge.generation.graph_features import STATISTICS
 from graphgauge.generation.levels import Draws, level, named, simulated
 from graphgauge.generation.metrics import COUNT, P_VALUE, declared, of_discrepancy, with_options
@@ -310,34 +310,6 @@ def _graph_mmd(kind: str) -> None:
 
 for _kind in STATISTICS:
     _graph_mmd(_kind)
-
-
-def _training_set(sample: View[Drawn]) -> tuple[Reference, ...]:
-    """Memoriser: the training set itself."""
-    return (level("memoriser", 1.0),)
-
-
-@_graphs(
-    "graph_mmd_ratio",
-    needs=("graph_training",),
-    average="macro",
-    reference="vignac2023",
-    bounds=(0, np.inf),
-    chance=_training_set,
-    interval=NoInterval("a mean of four ratios of the same graphs"),
-    conventions=_EACH | {"protocol": AS_CHOSEN, "power": "MMD squared, biased"},
-)
-def graph_mmd_ratio(sample: View[Drawn]) -> Estimate:
-    """Mean over the four graph statistics of the discrepancy of generated graphs over that of the training set.
-
-    1 means as far from the real graphs as the training set is.
-    """
-    data = sample.data
-    if data.train is None:
-        return sample.nothing("the conditions of the training graphs are not given")
-    values = floats(data.ratio(code) if data.enough[code] else np.nan for code in range(data.groups))
-    reason = "the training set is at no distance from the real graphs" if data.enough.any() else _FEW
-    return sample.estimate(values, data.n, reason)
 
 
 # ---- molecules, and latent vectors as normal distributions
