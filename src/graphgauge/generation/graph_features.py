@@ -51,12 +51,8 @@ class Convention:
     truncated: tuple[str, ...] = ()
 
     @property
-    def is_biased(self) -> bool:
-        return self.score is biased
-
-    @property
     def estimator(self) -> str:
-        if self.is_biased:
+        if self.score is biased:
             return "MMD squared, biased: pairs of a graph with itself count"
         return "MMD squared, unbiased: may be below 0"
 

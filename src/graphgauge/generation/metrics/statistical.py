@@ -15,7 +15,7 @@ from graphgauge.core.types import Floats, Ints
 from graphgauge.generation.averages import FEWEST_COMPARED, Grouped, View, values_of, warned
 from graphgauge.generation.graph_features import STATISTICS
 from graphgauge.generation.levels import Draws, level, named, simulated
-from graphgauge.generation.metrics import COUNT, P_VALUE, declared, of_discrepancy, with_options
+from graphgauge.generation.metrics import COUNT, P_VALUE, declared, with_options
 from graphgauge.generation.metrics.compared import NEIGHBOURS, Compared, Drawn, Encoded
 from graphgauge.generation.metrics.described import Described, over
 from graphgauge.generation.molecules import Molecules, internal_diversity, scaffold_similarity, snn
@@ -182,10 +182,7 @@ def _discrepancy(sample: View[Any], kind: str) -> Estimate:
     """Values of tests, which do not compare all samples of large sides, or under some protocols."""
     data, tests = sample.data, sample.data.tests(kind)
     compared = _tested(tests)
-    df = np.maximum(np.minimum(compared, data.real_counts) - 1, 0).astype(float)
-    least = 0.0 if isinstance(data, Drawn) and data.convention.is_biased else -np.inf
-    values, errors = values_of(tests, "value"), values_of(tests, "error")
-    estimate = sample.estimate(values, compared, _FEW, error=errors, df=df, least=least)
+    estimate = sample.estimate(values_of(tests, "value"), compared, _FEW)
     real = np.array([0 if test is None else test.n[0] for test in tests])
     given = np.where(data.enough, data.real_counts, 0)
     if not (compared < data.n).any() and not (real < given).any():
@@ -261,7 +258,11 @@ def prdc_of_encodings(sample: View[Encoded], *, measure: str = "precision") -> E
     return sample.estimate(values_of(sample.data.prdc, measure), sample.data.n, _FEW)
 
 
-_UNBOUNDED: dict[str, Any] = {"bounds": (-np.inf, np.inf), "interval": of_discrepancy, "default": True}
+_UNBOUNDED: dict[str, Any] = {
+    "bounds": (-np.inf, np.inf),
+    "interval": NoInterval("compare with the band of real samples; the p-value tests it"),
+    "default": True,
+}
 
 
 @_encoded(
