@@ -191,7 +191,7 @@ NEEDS = {
     "statistics": Need(Described, ("real.statistics", "generated.statistics")),
     "encodings": Need(Encoded, _BOTH, ("bits", "molecules", None)),
     "latent_pairs": Need(Encoded, _LATENTS),
-    "graphs": Need(Drawn, _BOTH, ("graphs", "molecules")),
+    "graphs": Need(Drawn, _BOTH, ("graphs",)),
     "chemistry": Need(Chemistry, _BOTH, ("molecules",)),
     "latents": Need(Latents, ("real.latents",)),
     "answers": Need(Answers, ("generated.predicted",)),
@@ -286,12 +286,8 @@ def _chosen(asked: Any, at_hand: AtHand) -> tuple[list[Chosen], frozenset[str], 
     for metric, params in wanted:
         key, reason = metric.key_of(**params), at_hand.reason(metric)
         whole_number("k", params.get("k", 1), 1)  # a key may have any value
-        by_name = metric.key in named
-        if reason is not None and by_name:
+        if reason is not None and metric.key in named:
             raise OptionError(f"{key} cannot be computed: {reason}").about("metrics")
-        # The structure of molecules is compared only on request.
-        if not by_name and asked != "all" and at_hand.sides.kind == "molecules" and "graphs" in metric.needs:
-            continue
         if reason is None:
             chosen.append((metric, params))
         elif at_hand.applies(metric):

@@ -19,7 +19,6 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.types import AnyArray, Floats, Mask
 from graphgauge.generation.distances import Words, jaccard_distances, packed
-from graphgauge.generation.graphs import Graphs
 from graphgauge.io.text import read_lines
 
 # Morgan fingerprints as in MOSES: radius 2, 1,024 bits.
@@ -154,11 +153,6 @@ class Molecules:
         murcko = need("rdkit.Chem.Scaffolds.MurckoScaffold", "scaffolds of molecules")
         return tuple("" if one is None else murcko.MurckoScaffoldSmiles(mol=one) for one in self.molecules)
 
-    @cached_property
-    def graphs(self) -> Graphs:
-        """Graphs of atoms and bonds, labelled by element and charge, and by kind of bond."""
-        return Graphs.from_objects([_graph(one) for one in self.molecules], where="molecules")
-
 
 def read_molecules(path: str | Path) -> Molecules:
     """The molecules of a .smi file: one SMILES per line, up to the first blank; an empty line is not valid.
@@ -194,19 +188,6 @@ def _described(molecule: Any) -> tuple[float, ...]:
     parts = qed.properties(molecule)
     rings, atoms = molecule.GetRingInfo().NumRings(), molecule.GetNumHeavyAtoms()
     return parts.MW, parts.ALOGP, qed.qed(molecule, qedProperties=parts), parts.PSA, float(rings), float(atoms)
-
-
-def _graph(molecule: Any) -> dict[str, Any]:
-    if molecule is None:
-        return {"nodes": 0, "edges": []}
-    atoms = [f"{atom.GetSymbol()}{atom.GetFormalCharge():+d}" for atom in molecule.GetAtoms()]
-    bonds = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), str(bond.GetBondType())) for bond in molecule.GetBonds()]
-    return {
-        "nodes": len(atoms),
-        "edges": [bond[:2] for bond in bonds],
-        "node_labels": atoms,
-        "edge_labels": [bond[2] for bond in bonds],
-    }
 
 
 # ---------------------------------------------------------------------------------------------------- MOSES' metrics

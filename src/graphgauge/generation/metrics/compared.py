@@ -286,7 +286,7 @@ class Drawn(Compared):
     def __init__(self, sides: Sides, rules: Rules) -> None:
         self.convention = CONVENTIONS[rules.convention]
         self.conventions = {"protocol": self.convention.name, "power": self.convention.estimator}
-        super().__init__(sides, rules, graphs_of)
+        super().__init__(sides, rules, lambda side: side.items)
 
     @once
     def _features(self, kind: str) -> list[Floats]:
@@ -336,12 +336,6 @@ class Drawn(Compared):
         train = self.copies(code, generator, _POOL)
         near = None if train is None else levels.near_copies(train, generator)
         return pools | {name: part for name, part in (("memoriser", train), ("near_copy", near)) if part is not None}
-
-
-def graphs_of(side: Samples) -> Graphs | None:
-    """The graphs of a side: its items, or those of its molecules."""
-    graphs: Graphs | None = side.items.graphs if isinstance(side.items, Molecules) else side.items
-    return graphs
 
 
 def _by_content(rows: Floats) -> Floats:
