@@ -82,10 +82,10 @@ def band(draws: Floats) -> tuple[float, float]:
     return float(ordered[outside - 1]), float(ordered[-outside])
 
 
-def simulated(name: str, draws: Floats, *, own: float | None = None, note: str | None = None) -> Reference | None:
+def simulated(name: str, draws: Floats) -> Reference | None:
     """A level from its draws; None without any."""
     draws = draws[~np.isnan(draws)]
-    return level(name, float(draws.mean()), *band(draws), own, note) if len(draws) else None
+    return level(name, float(draws.mean()), *band(draws)) if len(draws) else None
 
 
 def predicted(name: str, draws: Floats, *, own: float | None = None, note: str | None = None) -> Reference | None:

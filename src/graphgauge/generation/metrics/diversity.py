@@ -299,9 +299,8 @@ def _copies_levels(sample: View[Attempts]) -> tuple[Reference, ...]:
 def nearer_to_training(sample: View[Attempts]) -> Estimate:
     """Share of new samples whose nearest neighbour is a training sample, among training and real held-out samples.
 
-    Samples that equal a training or real sample are left out; novelty counts those. A generator that is as
-    near to one as to the other has the share of training samples among both. Near copies of training samples have a
-    larger share, even if none of them is in the training set.
+    Novelty counts samples that equal one of these. A generator as near to one as to the other has the share of training
+    samples among both; near copies have a larger one, though none is in the training set.
     """
     near = sample.data.nearest
     if near is None:

@@ -260,7 +260,7 @@ def prdc_of_encodings(sample: View[Encoded], *, measure: str = "precision") -> E
 
 _UNBOUNDED: dict[str, Any] = {
     "bounds": (-np.inf, np.inf),
-    "interval": NoInterval("compare with the band of real samples; the p-value tests it"),
+    "interval": NoInterval("compare with the band of real samples"),
     "default": True,
 }
 
