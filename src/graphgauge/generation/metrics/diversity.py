@@ -274,8 +274,7 @@ def valid_unique_novel(sample: View[Attempts]) -> Estimate:
 
 
 def _copies_levels(sample: View[Attempts]) -> tuple[Reference, ...]:
-    """Perfect: training and real samples with their roles dealt at random. Near_copy: training samples with one bit or
-    edge moved."""
+    """Perfect: training and real samples, roles dealt at random. Near_copy: training samples, one bit or edge moved."""
     near = sample.data.nearest
     return () if near is None else named({name: simulated(name, draws) for name, draws in near.drawn.items()})
 
@@ -286,10 +285,10 @@ def _copies_levels(sample: View[Attempts]) -> tuple[Reference, ...]:
     average="whole",
     reference="alaa2022",
     direction="lower",
-    interval=NoInterval("samples share their neighbours; compare with the band of a perfect generator"),
+    interval=NoInterval("samples share their neighbours"),
     chance=_copies_levels,
     default=True,
-    laws={"permutation": Exempt("large samples are drawn from, in their order")},
+    laws={"permutation": Exempt("large samples are drawn from")},
     conventions={
         "samples": "valid ones that equal no training or real sample",
         "ties": "share their weight",
