@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-ROUNDS = int(os.environ.get("ROUNDS", "3"))
+ROUNDS = 3
 OURS, READ = "graphgauge", "reads"
 # The loops of an earlier release, run by the interpreter that EARLIER_PYTHON names and that has it installed.
 EARLIER = "0.2"

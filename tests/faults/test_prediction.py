@@ -39,12 +39,6 @@ def test_labels_of_narrow_types_are_the_same_classes(dtype: Any) -> None:
     assert found.by("class")["class"].tolist() == [str(low), str(high)]
 
 
-def test_labels_near_the_end_of_unsigned_integers() -> None:
-    labels = np.array([2**64 - 1, 2**64 - 2, 2**64 - 2], np.uint64)
-    found = prediction.evaluate(labels, labels[[0, 1, 0]], task="multiclass")
-    assert found["accuracy"].value == pytest.approx(2 / 3)
-
-
 @pytest.mark.parametrize("scale", [1e-150, 1e-80, 1.0, 1e80, 1e150])
 def test_intervals_of_errors_do_not_depend_on_the_unit(scale: float) -> None:
     truth, predicted = RNG.normal(size=(2, 30))
@@ -103,16 +97,14 @@ def test_items_without_weight_are_nothing_to_measure() -> None:
         (([0, 1, 2],), {"scores": [0.1, 0.2, 0.3], "task": "multiclass"}, "scores: has one number per item"),
         (([0, 1],), {"scores": np.zeros((2, 2, 2))}, r"scores: has shape \(2, 2, 2\)"),
         ((0, 1), {}, r"y_true: has shape \(\)"),
-        (([1e300, 0.0], [1e300, 0.0]), {"task": "multiclass"}, "beyond integers, such as 1e\\+300"),
-        (([np.inf, 0.0], [1.0, 0.0]), {"task": "multiclass"}, "beyond integers, such as inf"),
-        ((["a", "a"],), {"scores": np.eye(2), "classes": ["a", "a"]}, "classes: a class occurs twice"),
-        (([0, 1], [0, 1]), {"classes": 3}, "classes: expected a 1-D array"),
+        (([1e300, 0.0], [1e300, 0.0]), {"task": "multiclass"}, "labels are not whole, such as 1e\\+300"),
+        (([np.inf, 0.0], [1.0, 0.0]), {"task": "multiclass"}, "labels are not whole, such as inf"),
         (([0, 1], [0, 1]), {"groups": [0, 1]}, "groups: expected labels under a name"),
         (([0, 1], [0, 1]), {"groups": {"class": [0, 1]}}, "a group cannot be named 'class'"),
         (([0, 1], [0, 1]), {"groups": {"n": [0, 1]}}, "a group cannot be named 'n'"),
         (([0, 1], [0, 1]), {"groups": {"accuracy": [0, 1]}}, "a group cannot be named 'accuracy'"),
-        (([0, 1], [0, 1]), {"ids": ["a", "a"]}, "ids: a occurs twice"),
-        (([0, 1], [0, 1]), {"weights": [0, 0]}, "weights: all are 0"),
+        (([0, 1], [0, 1]), {"ids": ["a", "a"]}, "ids: a name occurs twice"),
+        (([0, 1], [0, 1]), {"weights": [0, 0]}, "weights: expected 2 numbers that are not negative, and not all 0"),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_words(
@@ -139,7 +131,7 @@ RAGGED = [1, [2]]
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: prediction.evaluate(None, [0, 1]), "y_true not given"),
+        (lambda: prediction.evaluate(None, [0, 1]), "y_true: expected a 1-D array of integer or text labels"),
         (lambda: prediction.evaluate(RAGGED, [0, 1]), "y_true: rows of different lengths"),
         (lambda: prediction.by_degree([[0, 1]], 2.5), "n must be a whole number"),
         (lambda: ranking.Queries.from_topk(RAGGED, [0, 1]), "indices: a list is not flat"),
@@ -246,9 +238,6 @@ def test_labels_of_a_command_line_are_numbers_where_those_of_files_are(tmp_path:
     found = evaluate_files("prediction", true=str(truth), pred=str(labels), positive="0")
     assert found.conventions["positive"] == "0"
     assert found["precision"].value == pytest.approx(2 / 3)
-    np.save(tmp_path / "scores.npy", [[1, 0], [0, 1], [1, 0], [1, 0]])
-    found = evaluate_files("prediction", true=str(truth), scores=str(tmp_path / "scores.npy"), classes="1,0")
-    assert found["accuracy"].value == 0.25
 
 
 def test_bins_are_in_their_order() -> None:

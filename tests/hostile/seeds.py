@@ -66,7 +66,6 @@ def readers() -> list[Reader]:
     from graphgauge.io.hashing import HashIndex
     from graphgauge.io.kinds import READERS, open_input
     from graphgauge.ranking import Negatives, RankingState
-    from graphgauge.recovery.doors import read_names
     from graphgauge.stats import read_runs
     from graphgauge.study.model import StudyFile
     from graphgauge.study.parse import read_study
@@ -78,7 +77,6 @@ def readers() -> list[Reader]:
         return open_input(graph, str(path), Path(), trust_code=False)
 
     table = "method,dataset,seed,mrr\n" + "".join(f"{m},d,{s},0.{s}{i}\n" for i, m in enumerate("ab") for s in range(4))
-    edges = {"nodes": ["a", "b", "c"], "edges": [["a", "b"], ["b", "c", 0.5]]}
     return [
         Reader("array .npy", "a.npy", lambda p: np.save(p, MATRIX), open_array),
         Reader("array .npz", "a.npz", lambda p: np.savez_compressed(p, a=MATRIX), open_array),
@@ -91,7 +89,7 @@ def readers() -> list[Reader]:
         ),
         Reader("graph .npz (sparse)", "g.npz", lambda p: save_npz(p, csr_array(SQUARE)), read_graph),
         Reader("graph .csv", "g.csv", lambda p: text(p, "source,target,weight\na,b,1\nb,c,0.5\n"), read_graph),
-        Reader("graph .json", "g.json", lambda p: text(p, json.dumps(edges)), read_graph),
+        Reader("graph .json", "g.json", lambda p: text(p, json.dumps(SQUARE.tolist())), read_graph),
         Reader("graph .gml", "g.gml", _gml, read_graph),
         Reader("graph .graphml", "g.graphml", _graphml, read_graph),
         Reader("table .csv", "t.csv", lambda p: text(p, table), read_runs),
@@ -106,7 +104,6 @@ def readers() -> list[Reader]:
         Reader("negatives", "n.npz", _negatives, Negatives.load),
         Reader("explanations", "e.jsonl", _explanations, read_explanations),
         Reader("sides of samples", "t.npz", _samples, Sides.load),
-        Reader("names of nodes", "n.txt", lambda p: text(p, "a\nb\nc\n" * 9), read_names),
         Reader(
             "outcome of a study",
             "study.json",

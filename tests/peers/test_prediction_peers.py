@@ -1,11 +1,10 @@
-"""Labels and targets against the evaluators of OGB, torchmetrics and scikit-learn."""
+"""Labels and targets against the evaluators of OGB and torchmetrics."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
 from graphgauge import prediction
 
@@ -134,13 +133,3 @@ def test_torchmetrics_targets(seed):
     for key, value in theirs.items():
         # It adds 1e-6 to the denominator of a correlation.
         assert ev[key].value == pytest.approx(float(value), abs=1e-7), key
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_scikit_learn_on_tied_scores(seed):
-    rng = np.random.default_rng(seed)
-    true, scores = rng.integers(0, 2, 200), rng.integers(0, 6, 200)
-    ev = prediction.evaluate(true, (scores > 2).astype(int), scores=scores, metrics="all")
-    assert ev["roc_auc"].value == pytest.approx(roc_auc_score(true, scores), abs=1e-12)
-    assert ev["average_precision"].value == pytest.approx(average_precision_score(true, scores), abs=1e-12)
-    assert ev["f1"].value == pytest.approx(f1_score(true, scores > 2), abs=1e-12)

@@ -14,7 +14,7 @@ from tests.recovery.forms import named as named_matrix
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
-NEEDING_A_CLASS = ("cpdag_shd", "parent_aid", "member_shd_min", "member_sid_max")
+NEEDING_A_CLASS = ("cpdag_shd", "parent_aid", "member_sid_min", "member_sid_max")
 
 
 def simulated(seed: int, d: int = 7, samples: int = 200, density: float = 0.4) -> tuple[Any, Any]:

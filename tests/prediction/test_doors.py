@@ -7,6 +7,7 @@ import pytest
 
 from graphgauge import prediction
 from graphgauge.core.errors import InputError
+from graphgauge.core.figure import family_figure, svg_text
 
 
 def test_kinds_of_tasks():
@@ -30,15 +31,15 @@ def test_kinds_of_tasks():
     [
         (([0, 1], None), {}, "there is neither y_pred nor scores. Pass labels as y_pred=, or scores=."),
         (([0, 1, 1], [0, 1]), {}, "y_pred: has 2 rows, y_true 3. One row per item."),
-        (([0, 3, 5], [0.0, 3.0, 5.0]), {}, 'y_true and y_pred may be classes or numbers. Say which: task="multiclass"'),
-        (([0, 1, 2], [0.1, 0.9, 0.4]), {"task": "multiclass"}, "labels have fractions, such as 0.1. Pass"),
+        (([0, 3, 5], [0.0, 3.0, 5.0]), {}, 'y_true may be classes or numbers. Say which: task="multiclass"'),
+        (([0, 1, 2], [0.1, 0.9, 0.4]), {"task": "multiclass"}, "labels are not whole, such as 0.1. Pass"),
         (([0, np.nan], [0, 1]), {}, 'y_true: 1 of 2 values are NaN, the first at index 1. Pass nan="omit"'),
         (([0, 1], None), {"scores": [0.5, np.nan]}, "scores: 1 of 2 values are NaN, the first at index 1."),
-        ((["a", "b"], None), {"scores": np.eye(2)}, "y_true has names, and scores only columns. Pass classes="),
+        ((["a", "b"], None), {"scores": np.eye(2)}, "y_true has names, and scores only columns. Number the"),
         (([0, 5], None), {"scores": np.eye(3)[:2]}, "y_true: has the label 5, which is no class."),
-        (([0, 1], None), {"scores": [[0.9, 0.3], [0.5, 0.5]], "probabilities": True}, "scores: row 0 is not"),
+        (([0, 1], None), {"scores": [[0.9, 0.3], [0.5, 0.5]], "probabilities": True}, "scores: row 0 has negative"),
         (([0, 1], [0, 1]), {"task": "classes"}, "unknown task 'classes'."),
-        (([0, 1], [0, 1]), {"weights": [1, -1]}, "weights: expected 2 numbers that are not negative."),
+        (([0, 1], [0, 1]), {"weights": [1, -1]}, "weights: expected 2 numbers that are not negative, and not all 0."),
         (([0, 1], [0, 1]), {"cluster": [1]}, "cluster: has 1 labels for 2 items."),
         (([[0, 2], [1, 1]], [[0, 1], [1, 1]]), {"task": "multilabel"}, "y_true: has labels other than 0 and 1."),
         (([0.5, np.inf], [0.5, 1.0]), {}, "y_true: has infinite values."),
@@ -49,6 +50,17 @@ def test_refusals(args, options, words):
     with pytest.raises(InputError) as refusal:
         prediction.evaluate(*args, **options)
     assert str(refusal.value).startswith(words)
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+def test_two_classes_have_one_score(positive):
+    """Of two columns nobody knows which one is positive."""
+    scores = np.array([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7], [0.8, 0.2]])
+    options = {"positive": positive, "probabilities": True}
+    found = prediction.evaluate([0, 1, 1, 0], scores=scores[:, positive], **options)
+    assert (found["roc_auc"].value, found["precision"].value) == (1, 1)
+    with pytest.raises(InputError, match="Pass those of the positive class"):
+        prediction.evaluate([0, 1, 1, 0], scores=scores, **options)
 
 
 def test_inputs_stay_as_they_are():
@@ -111,3 +123,12 @@ def test_levels_of_chance():
     targets = prediction.evaluate([1.5, 2.0, 9.0], [1.0, 2.0, 3.0])
     assert targets["mae"].chance.value == pytest.approx((0.5 + 0 + 7) / 3)
     assert targets["r2"].chance.value == pytest.approx(0)
+
+
+def test_figures_have_no_images():
+    """The page of a report shows none."""
+    rng = np.random.default_rng(0)
+    true, scores = rng.integers(0, 3, 60), rng.random((60, 3))
+    p = scores / scores.sum(axis=1, keepdims=True)
+    found = prediction.evaluate(true, scores=p, probabilities=True, groups={"part": true})
+    assert "<image" not in svg_text(family_figure("prediction", {"a": found}))

@@ -160,6 +160,17 @@ def test_targets(seed):
         np.testing.assert_allclose(ev[key].value, value, **CLOSE, err_msg=key)
 
 
+def test_weights_are_worth_so_many_equal_items():
+    rng = np.random.default_rng(3)
+    true, weights = np.round(rng.normal(size=30), 1), rng.integers(1, 4, 30)
+    pred = np.round(true + rng.normal(size=30), 1)
+    keys = ["mae", "rmse", "r2", "pearson", "spearman"]
+    weighted = prediction.evaluate(true, pred, weights=weights, metrics=keys)
+    repeated = prediction.evaluate(np.repeat(true, weights), np.repeat(pred, weights), metrics=keys)
+    for key in keys:
+        np.testing.assert_allclose(weighted[key].value, repeated[key].value, **CLOSE, err_msg=key)
+
+
 def test_targets_of_several_tasks_are_averaged_over_the_known():
     true = np.array([[1.5, np.nan], [2.0, 4.0], [np.nan, 7.0]])
     pred = np.array([[1.0, 9.0], [2.5, 4.0], [3.0, 5.0]])

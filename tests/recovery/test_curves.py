@@ -116,8 +116,8 @@ def test_sweep_meets_the_evaluation_at_every_threshold():
     assert len(recovery.threshold_sweep(truth, scores, thresholds=[0.1, 0.9])) == 2
 
 
-@pytest.mark.parametrize("thresholds", ["x", [[0.1, 0.2]], [None], [[1], [1, 2]], 0.5])
-def test_thresholds_are_a_list_of_numbers(thresholds):
+@pytest.mark.parametrize("thresholds", ["x", [None], [[1], [1, 2]]])
+def test_thresholds_are_numbers(thresholds):
     with pytest.raises(InputError, match="threshold"):
         recovery.threshold_sweep(np.eye(3, k=1), np.eye(3, k=1), thresholds=thresholds)
 

@@ -42,8 +42,6 @@ WRITERS = {
     "named.parquet": lambda path: frame().reset_index().to_parquet(path, index=False),
     "edges.parquet": lambda path: pandas.DataFrame(EDGES, columns=["source", "target", "weight"]).to_parquet(path),
     "matrix.json": lambda path: path.write_text(json.dumps(MATRIX.tolist())),
-    "edges.json": lambda path: path.write_text(json.dumps({"nodes": NAMES, "edges": EDGES})),
-    "links.json": lambda path: path.write_text(json.dumps(networkx.node_link_data(digraph(), edges="links"))),
     "graph.gml": lambda path: networkx.write_gml(digraph(), path),
     "graph.graphml": lambda path: networkx.write_graphml(digraph(), path),
 }

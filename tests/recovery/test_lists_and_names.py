@@ -1,7 +1,6 @@
 """Names that are numbers, lists of results of other libraries, and results that state what an option would change."""
 
 import itertools
-import json
 
 import networkx as nx
 import numpy as np
@@ -45,8 +44,6 @@ FILES = {
     "matrix.csv": MATRIX,
     "list.csv": LISTED,
     "quoted.csv": LISTED.replace("10,7", '"10","7"'),
-    "numbers.json": json.dumps({"nodes": [7, 10, 30], "edges": [[10, 7], [7, 30]]}),
-    "text.json": json.dumps({"nodes": ["7", "10", "30"], "edges": [["10", "7"], ["7", "30"]]}),
     "names.graphml": None,
 }
 

@@ -2,7 +2,6 @@
 
 import itertools
 import multiprocessing
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -155,13 +154,6 @@ def test_long_work_has_to_be_asked_for():
     dag = random_dag(draw, 1001, 0.001)
     assert "name it in metrics=" in evaluate(dag, dag).skipped["sid"]
     assert evaluate(dag, dag, metrics=["ancestor_aid"])["ancestor_aid"].value == 0
-
-
-def test_long_lists_of_edges_have_to_be_asked_for(monkeypatch):
-    monkeypatch.setattr(sys.modules["graphgauge.recovery.evaluate"], "_QUICK_EDGES", 13)
-    evaluation = evaluate(PETERS, PETERS)
-    assert "more than 13 edges" in evaluation.skipped["cpdag_shd"]
-    assert evaluate(PETERS, PETERS, metrics=["cpdag_shd"])["cpdag_shd"].value == 0
 
 
 def test_adjustment_distances_from_many_threads():

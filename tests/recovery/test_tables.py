@@ -113,10 +113,9 @@ def test_truth_and_scores_may_name_their_columns_otherwise(folder):
     for columns in (GENES, written, written.split(",")):
         np.testing.assert_equal(evaluate_files(**files, columns=columns).to_flat(), expected())
     truth, scores = (pandas.read_csv(folder / name) for name in ("net.csv", "grn.csv"))
-    sides = {"source": "Gene1", "target": "Gene2"}, {"source": "TF", "target": "target", "weight": "importance"}
-    np.testing.assert_equal(evaluate(truth, scores, nodes=NODES, columns=sides).to_flat(), expected())
-    with pytest.raises(InputError, match=r"true: .*columns=\{\"true_source\": …"):
-        evaluate_files(**files, columns=sides[1])
+    np.testing.assert_equal(evaluate(truth, scores, nodes=NODES, columns=GENES).to_flat(), expected())
+    with pytest.raises(InputError, match=r'true: .*columns=.*and "true_source" and "true_target"'):
+        evaluate_files(**files, columns={"source": "TF", "target": "target", "weight": "importance"})
 
 
 def test_a_truth_has_no_weights_and_scores_do(folder):

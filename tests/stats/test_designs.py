@@ -306,6 +306,8 @@ def test_metrics_that_count_open_marks_are_unfair_to_methods_that_leave_some(met
         Run(name, "", 0, {metric: Score(0.5, "higher", conventions={"classes": f"DAG and {each}"})}, "recovery")
         for name, each in zip("ab", classes, strict=True)
     ]
-    said = panel_of(stats.Runs(made), metric).unfair
+    panel = panel_of(stats.Runs(made), metric)
+    said = panel.unfair
+    assert list(panel.invalid) == (["b"] if unfair else [])
     wanted = f"{metric} is not fair to all methods: it counts marks that graphs of b (CPDAG) leave open as missing"
     assert said == (wanted if unfair else None)

@@ -71,6 +71,7 @@ def _curve(axis: Any, table: Mapping[str, Any], key: str, names: list[str]) -> N
         own = table["condition"] == name
         axis.plot(table["cycle"][own], table[key][own], ls=_DASHES[index % 7], lw=1.6, ms=4, label=name, **_look(index))
     axis.set(xlabel="cycle", ylabel=key)
+    axis.locator_params(axis="x", integer=True, min_n_ticks=1)
     axis.set_title(title, fontsize=10)
 
 

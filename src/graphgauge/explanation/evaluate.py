@@ -138,7 +138,7 @@ def evaluate(
     asking = {name: value for name, value in asking.items() if value is not None}
     wanted_by(metrics)  # refuses unknown names before a model is asked
     if explanations is None:
-        answers = _require_table(table)
+        answers = _as_table(table)
         _refuse_other(answers.settings, asking)
     else:
         said = [explanations] if isinstance(explanations, Explanation) else list(explanations)
@@ -248,7 +248,7 @@ def compare(
     """
     if isinstance(table, Sequence) and table and isinstance(table[0], Explanation):
         table = collect(None, table, metrics=[metric])
-    answers = _require_table(table)
+    answers = _as_table(table)
     refuse_foreign(metric)
     entry, params = find(metric, "explanation")
     key = entry.key_of(**params)
@@ -305,7 +305,10 @@ def from_files(
     return evaluate(asked, explanations, path=save_answers, progress=progress.stage, **options)
 
 
-def _require_table(table: Any) -> AnswerTable:
+def _as_table(table: Any) -> AnswerTable:
+    """A table, or the dictionaries of its lines; or an error that says what to pass."""
+    if isinstance(table, list) and table and isinstance(table[0], Mapping):
+        return AnswerTable.from_records(table)
     if not isinstance(table, AnswerTable):
         what = f"expected the result of collect(), found {type(table).__name__}"
         raise InputError(what, where="table", fix="With a model, also pass explanations; read a file with read_table.")

@@ -7,7 +7,7 @@ files of the same settings joined with `cat`.
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from msgspec import UNSET
 
 from graphgauge.core.disk import UnwritableError, atomic_path, read_bytes
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.number import plain
 from graphgauge.explanation.events import (
     SCHEMA,
     Event,
@@ -91,6 +92,25 @@ class AnswerTable:
         """The number of answered masks."""
         return sum(len(event.masks) for event in self.events)
 
+    @classmethod
+    def from_records(cls, records: Iterable[Mapping[str, Any]], where: str = "table") -> AnswerTable:
+        """A table from the dictionaries of its lines, as in a .jsonl file.
+
+        Parameters
+        ----------
+        records
+            The header and one dictionary per event.
+        where
+            What errors call the source.
+
+        Returns
+        -------
+        AnswerTable
+            The table.
+        """
+        texts = (msgspec.json.encode(plain(record)) for record in records)
+        return _table([_placed(f"line {number}", text) for number, text in enumerate(texts, 1)], where)
+
     def save(self, path: str | Path) -> None:
         """Write a .jsonl file, completely or not at all.
 
@@ -154,13 +174,7 @@ def read_table(path: str | Path) -> AnswerTable:
 def read_part(path: Path) -> tuple[AnswerTable, bool]:
     """The table in a file, and whether its last line is complete."""
     lines, complete = read_lines(path)
-    with located(str(path)):
-        if not lines:
-            raise InputError("is empty", fix="A table has at least a header.")
-        settings, events, notes = _joined_lines(lines)
-        if settings is None:
-            raise InputError("not a table: it has no header", fix="Read explanations with read_explanations.")
-        return AnswerTable(settings, tuple(events.values()), tuple(notes)), complete
+    return _table(lines, str(path)), complete
 
 
 def read_explanations(path: str | Path) -> list[Explanation]:
@@ -248,13 +262,28 @@ def read_lines(path: Path) -> tuple[list[Placed], bool]:
     placed: list[Placed] = []
     for number, text in enumerate(lines, 1):
         try:
-            with located(f"{path}, line {number}"):
-                placed += [(f"line {number}", line_of(text))] if text.strip() else []
+            with located(str(path)):
+                placed += [_placed(f"line {number}", text)] if text.strip() else []
         except InputError as error:
             if number == len(lines) and placed and not isinstance(error.__cause__, msgspec.ValidationError):
                 return placed, False
             raise
     return placed, True
+
+
+def _placed(place: str, text: bytes) -> Placed:
+    with located(place):
+        return place, line_of(text)
+
+
+def _table(lines: Sequence[Placed], where: str) -> AnswerTable:
+    with located(where):
+        if not lines:
+            raise InputError("is empty", fix="A table has at least a header.")
+        settings, events, notes = _joined_lines(lines)
+        if settings is None:
+            raise InputError("not a table: it has no header", fix="Read explanations with read_explanations.")
+        return AnswerTable(settings, tuple(events.values()), tuple(notes))
 
 
 def _settings_of(line: Line, before: Settings | None) -> Settings:

@@ -23,13 +23,11 @@ _FEWEST = 10
 )
 def below_most_frequent_class(results: Any, classes: Classes) -> dict[str, Any] | None:
     """A model that knows less than the shares of the classes."""
-    if "accuracy" not in results or not classes.n:
-        return None
     rows = classes.table.sum(axis=1)
-    accuracy, frequent = results["accuracy"].value, float(rows.max() / rows.sum())
-    if not accuracy < frequent:
+    if not classes.n or "accuracy" not in results or results["accuracy"].value >= rows.max() / rows.sum():
         return None
-    return {"accuracy": accuracy, "frequent": frequent, "name": classes.names[int(rows.argmax())]}
+    frequent, name = float(rows.max() / rows.sum()), classes.names[int(rows.argmax())]
+    return {"accuracy": results["accuracy"].value, "frequent": frequent, "name": name}
 
 
 @_check(
@@ -39,10 +37,8 @@ def below_most_frequent_class(results: Any, classes: Classes) -> dict[str, Any] 
 )
 def constant_scores(scores: Scores) -> dict[str, Any] | None:
     """Scores that tell no item from another."""
-    if scores.n < 2:
-        return None
     flat = int((scores.scores == scores.scores[:1]).all(axis=0).sum())
-    return {"count": flat, "tasks": scores.scores.shape[1]} if flat else None
+    return {"count": flat, "tasks": scores.scores.shape[1]} if flat and scores.n > 1 else None
 
 
 @_check(
@@ -68,7 +64,5 @@ def class_never_predicted(classes: Classes) -> dict[str, Any] | None:
 )
 def trained_on_test_items(ids: AnyArray, train_ids: AnyArray) -> dict[str, Any] | None:
     """Items that the model has seen with their labels."""
-    shared = np.isin(ids, train_ids)
-    if not shared.any():
-        return None
-    return {"count": int(shared.sum()), "n": len(ids), "name": str(ids[np.argmax(shared)])}
+    shared = ids[np.isin(ids, train_ids)]
+    return {"count": len(shared), "n": len(ids), "name": str(shared[0])} if len(shared) else None

@@ -29,7 +29,6 @@ DOORS = (
                 "What is predicted, where the files leave it open.",
             ),
             Option("positive", str | None, None, "The label of interest, of two."),
-            Option("classes", tuple[str, ...] | None, None, "The label of each column of scores."),
             Option("probabilities", bool, False, "Scores are probabilities of the classes."),
             Option("bins", int, 15, "Bins of the calibration errors.", 1),
         ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -20,7 +20,7 @@ import numpy as np
 from graphgauge.core.arrays import as_labels, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.evaluation import Evaluation
-from graphgauge.core.grid import Grid
+from graphgauge.core.grid import Grid, column
 from graphgauge.core.items import Items
 from graphgauge.core.loop import broken_down, measure
 from graphgauge.core.metric import Metric
@@ -29,8 +29,8 @@ from graphgauge.core.registry import select
 from graphgauge.core.types import AnyArray, Floats, Ints
 from graphgauge.prediction.figure import drawings
 from graphgauge.prediction.inputs import TASKS, Rules, Task, read
-from graphgauge.prediction.metrics import OF_CLASSES, brier_scores, log_losses, of_labels, ratio
-from graphgauge.prediction.sample import Classes, OfTasks, Sample, as_share, estimate
+from graphgauge.prediction.metrics import OF_CLASSES, as_share, brier_scores, log_losses, of_labels, ratio
+from graphgauge.prediction.sample import Classes, Sample, estimate_of
 from graphgauge.protocols import under_protocols
 
 # Names of other tables and columns, which groups cannot have.
@@ -47,7 +47,6 @@ def evaluate(
     scores: Any = None,
     task: Task | None = None,
     positive: Any = None,
-    classes: Sequence[Any] | None = None,
     probabilities: bool = False,
     groups: Mapping[str, Any] | None = None,
     cluster: Any = None,
@@ -76,8 +75,6 @@ def evaluate(
         `binary`, `multiclass`, `multilabel` or `regression`; needed only where the arrays leave it open.
     positive
         The label of interest, of two; 1 of 0 and 1.
-    classes
-        The label of each column of `scores`, if not 0, 1, 2, …
     probabilities
         Scores are probabilities of the classes: they can be compared with how often classes are true.
     groups
@@ -113,20 +110,21 @@ def evaluate(
     """
     if task is not None:
         one_of("task", task, TASKS)
-    level = confidence_level(confidence)
-    missing, bins = nan_policy(nan), whole_number("bins", bins, 1)
-    rules = Rules(task, positive, classes, probabilities, missing, bins, complete=protocol is not None)
-    reading = read(y_true, y_pred, scores, rules)
-    n, kept = len(y_true), reading.kept
+    level, missing, bins = confidence_level(confidence), nan_policy(nan), whole_number("bins", bins, 1)
+    rules = Rules(task, positive, probabilities, bins, missing, complete=protocol is not None)
+    plain, kept, conventions = read(y_true, y_pred, scores, rules)
+    n = len(y_true)
     names, amounts = _ids(ids, n, kept), _weights(weights, n, kept)
-    clusters = _labels("cluster", cluster, n, kept)
-    samples: dict[str, Any] = {
-        name: replace(each, weights=amounts, cluster=clusters) for name, each in reading.samples.items()
-    }
+    clusters, trained = _labels("cluster", cluster, n, kept), _labels("train_ids", train_ids)
+    samples: dict[str, Any] = {name: replace(each, weights=amounts, cluster=clusters) for name, each in plain.items()}
     chosen, named = select("prediction", metrics, samples)
-    measured = measure(chosen, samples, named=named, confidence=level, conventions=reading.conventions)
-    divisions = {"task": _by_task(samples)} if reading.tasks > 1 else {}
-    for axis, values in _named(groups, {*_AXES, *(result.key for result in measured.results)}).items():
+    measured = measure(chosen, samples, named=named, confidence=level, conventions=conventions)
+    divisions = _by_task(samples) if conventions["task"] in ("multilabel", "regression") else {}
+    if not isinstance(groups or {}, Mapping):
+        raise InputError("expected labels under a name", where="groups", fix='For example {"degree": labels}.')
+    for axis, values in (groups or {}).items():
+        if axis in (*_AXES, *measured.estimates):
+            raise OptionError(f"a group cannot be named {axis!r}", fix="Choose a name that no table or column has.")
         divisions[axis] = _by_group(_labels(f"groups[{axis!r}]", values, n, kept), samples)
     tables = {"class": _by_class(samples["classes"], level)} if "classes" in samples else {}
     for axis, (labels, counts, parts) in divisions.items():
@@ -134,16 +132,12 @@ def evaluate(
     return Evaluation(
         "prediction",
         measured.results,
-        conventions=reading.conventions,
+        conventions=conventions,
         options={"confidence": level, "bins": bins},
         breakdowns=tables,
         skipped=measured.skipped,
         per_item=_items(samples, kept if names is None else names, amounts, clusters),
-        materials={
-            **samples,
-            "ids": names,
-            "train_ids": None if train_ids is None else as_labels(train_ids, "train_ids"),
-        },
+        materials={**samples, "ids": names, "train_ids": trained},
         drawings=lambda: drawings(samples),
     )
 
@@ -151,14 +145,12 @@ def evaluate(
 # ---- what belongs to items
 
 
-def _labels(name: str, values: Any, n: int, kept: Ints) -> Any:
-    """A label per item, of the items that are kept."""
-    if values is None:
-        return None
-    labels = as_labels(values, name)
-    if len(labels) != n:
+def _labels(name: str, values: Any, n: int | None = None, kept: Any = ...) -> Any:
+    """Labels, one for each of `n` items: those of the items that are kept."""
+    labels = None if values is None else as_labels(values, name)
+    if labels is not None and n not in (None, len(labels)):
         raise InputError(f"has {len(labels)} labels for {n} items", where=name, fix="One label per item.")
-    return np.asarray(labels)[kept]
+    return None if labels is None else labels[kept]
 
 
 def _weights(weights: Any, n: int, kept: Ints) -> Floats | None:
@@ -166,19 +158,17 @@ def _weights(weights: Any, n: int, kept: Ints) -> Floats | None:
     if weights is None:
         return None
     amounts = as_numeric(weights, "weights").astype(np.float64)
-    if amounts.shape != (n,) or not (np.isfinite(amounts) & (amounts >= 0)).all():
-        raise InputError(f"expected {n} numbers that are not negative", where="weights", fix="One weight per item.")
-    if n and not amounts.any():
-        raise InputError("all are 0", where="weights", fix="Give the items that count a weight above 0.")
+    if amounts.shape != (n,) or (n and not (amounts.min() >= 0 < amounts.max() < np.inf)):
+        what = f"expected {n} numbers that are not negative, and not all 0"
+        raise InputError(what, where="weights", fix="One weight per item.")
     return amounts[kept]
 
 
 def _ids(values: Any, n: int, kept: Ints) -> Any:
     """The names of the items; one that comes again would count twice."""
     ids = _labels("ids", values, n, kept)
-    names, times = np.unique([] if ids is None else ids, return_counts=True)
-    if (times > 1).any():
-        raise InputError(f"{names[times > 1][0]} occurs twice", where="ids", fix="Give every item its own id.")
+    if ids is not None and len(np.unique(ids)) < len(ids):
+        raise InputError("a name occurs twice", where="ids", fix="Give every item its own id.")
     return ids
 
 
@@ -197,8 +187,8 @@ def _items(samples: Mapping[str, Any], ids: Any, weights: Floats | None, cluster
         truths["truths"] = np.array(sums, np.uint64)[classes.true]
     if "probabilities" in samples:
         values["log_loss"], values["brier"] = (each(samples["probabilities"]) for each in (log_losses, brier_scores))
-    if "targets" in samples and samples["targets"].true.shape[1] == 1:
-        targets = samples["targets"]
+    targets = samples.get("targets")
+    if targets is not None and targets.true.shape[1] == 1:
         values["mae"] = np.abs(targets.pred - targets.true)[:, 0]
         truths |= {"truths": targets.true[:, 0]} if targets.known.all() else {}
     each_weight = {} if weights is None else dict.fromkeys(values, weights)
@@ -210,29 +200,14 @@ def _items(samples: Mapping[str, Any], ids: Any, weights: Floats | None, cluster
 
 def _by_class(sample: Classes, level: float) -> Grid:
     """Of each class the items, and precision, recall and F1 with their intervals, one class against the others."""
-    n = np.bincount(sample.true, minlength=len(sample.names))
-    columns: dict[str, Any] = {"class": np.array(sample.names, dtype=object), "n": n}
+    names = sample.names
+    columns: dict[str, Any] = {"class": column(names), "n": np.bincount(sample.true, minlength=len(names))}
     for key, whole in OF_CLASSES.items():
-        rows = []
-        for c in range(len(sample.names)):
-            found = estimate(sample, partial(of_labels, measure=partial(ratio, whole=whole, c=c)))
-            bounds: Any = as_share(sample, found, level)
-            rows.append((found.value[0], bounds.low[0], bounds.high[0]))
-        values = np.array(rows, dtype=np.float64).reshape(-1, 3).T
-        columns |= dict(zip((key, f"{key}.low", f"{key}.high"), values, strict=True))
+        measures = [partial(ratio, whole=whole, c=c) for c in range(len(names))]
+        found = estimate_of(of_labels(sample, measure) for measure in measures)
+        ends: Any = as_share(sample, found, level)
+        columns |= {key: found.value, f"{key}.low": ends.low, f"{key}.high": ends.high}
     return Grid(columns)
-
-
-def _named(groups: Any, taken: Collection[str]) -> Mapping[str, Any]:
-    """The labels of each axis; no axis has the name of another table or column."""
-    if groups is None:
-        return {}
-    if not isinstance(groups, Mapping) or not all(isinstance(axis, str) for axis in groups):
-        raise InputError("expected labels under a name", where="groups", fix='For example {"degree": labels}.')
-    for axis in groups:
-        if axis in taken:
-            raise OptionError(f"a group cannot be named {axis!r}", fix="Choose a name that no table or column has.")
-    return groups
 
 
 def _start(label: str) -> float:
@@ -251,11 +226,12 @@ def _by_group(labels: AnyArray, samples: Mapping[str, Sample]) -> Division:
     return names.tolist(), np.bincount(place, minlength=len(names)), parts
 
 
-def _by_task(samples: Mapping[str, Sample]) -> Division:
-    """The labelled items of each task."""
-    tasks = {name: each for name, each in samples.items() if isinstance(each, OfTasks)}
-    n = np.count_nonzero(next(iter(tasks.values())).known, axis=0)
-    return list(range(len(n))), n, {name: each.divided_by_task() for name, each in tasks.items()}
+def _by_task(samples: Mapping[str, Any]) -> dict[str, Division]:
+    """The labelled items of each task, if there are several."""
+    n = np.count_nonzero(next(iter(samples.values())).known, axis=0)
+    if len(n) < 2:
+        return {}
+    return {"task": (list(range(len(n))), n, {name: each.divided_by_task() for name, each in samples.items()})}
 
 
 # ---- labels of nodes for breakdowns
@@ -270,10 +246,8 @@ def by_degree(edges: Any, n: int) -> AnyArray:
     >>> by_degree([[0, 1], [0, 2], [0, 3]], 5).tolist()
     ['2–3', '1', '1', '1', '0']
     """
-    source, target = _pairs(edges, n)
-    degree = np.bincount(np.concatenate([source, target]), minlength=n)
-    level = np.zeros(n, np.int64)
-    level[degree > 0] = np.floor(np.log2(degree[degree > 0])).astype(np.int64) + 1
+    ends, _ = _neighbours(edges, n)
+    level = np.frexp(np.bincount(ends, minlength=n))[1]  # how many binary digits the degree has
     names = ["0", "1", *(f"{1 << i}–{(2 << i) - 1}" for i in range(1, int(level.max(initial=0))))]
     return np.array(names)[level]
 
@@ -288,28 +262,23 @@ def by_homophily(edges: Any, labels: Any) -> AnyArray:
     ['0.25–0.5', '0.75–1', '0–0.25']
     """
     classes = as_labels(labels, "labels")
-    source, target = _pairs(edges, len(classes))
-    same = (classes[source] == classes[target]).astype(float)
-    ends, alike = np.concatenate([source, target]), np.concatenate([same, same])
+    ends, others = _neighbours(edges, len(classes))
     degree = np.bincount(ends, minlength=len(classes))
-    agreed = np.bincount(ends, alike, len(classes))
+    agreed = np.bincount(ends, classes[ends] == classes[others], len(classes))
     quarter = np.clip(np.ceil(4 * agreed / np.maximum(degree, 1)).astype(np.int64) - 1, 0, 3)
     names = np.array(["0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1", "isolated"])
     return names[np.where(degree > 0, quarter, 4)]
 
 
-def _pairs(edges: Any, n: int) -> tuple[Ints, Ints]:
-    """Both ends of every edge between different nodes, each undirected edge once."""
+def _neighbours(edges: Any, n: int) -> tuple[Ints, Ints]:
+    """Nodes and their neighbours, other nodes: each undirected edge once in both directions."""
     whole_number("n", n, 0)
     array = as_numeric(edges, "edges")
-    if array.ndim == 2 and array.shape[0] == 2 and array.shape[1] != 2:
-        array = array.T
+    array = array.T if array.ndim == 2 and array.shape[0] == 2 != array.shape[1] else array
     require_shape(array, (None, 2), "edges", "A row per edge, or the two rows of edge_index.")
-    if array.dtype.kind not in "iu":
-        raise InputError("expected whole numbers", where="edges", fix="Number the nodes from 0.")
-    for node in (int(array.min()), int(array.max())) if array.size else ():
-        if not 0 <= node < n:
-            raise InputError(f"has a node {node} of {n}", where="edges", fix="Number the nodes from 0.")
-    low, high = array.min(axis=1).astype(np.int64), array.max(axis=1).astype(np.int64)
-    code = np.unique((low * n + high)[low != high])
+    outside = array[(array < 0) | (array >= n) | (array != np.floor(array))]
+    if outside.size:
+        raise InputError(f"has a node {outside[0]} of {n}", where="edges", fix="Number the nodes from 0.")
+    source, target = np.concatenate([array, array[:, ::-1]]).astype(np.int64).T
+    code = np.unique((source * n + target)[source != target])
     return code // n, code % n

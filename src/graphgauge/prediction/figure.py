@@ -10,7 +10,7 @@ import numpy as np
 
 from graphgauge.core.evaluation import Evaluation
 from graphgauge.core.figure import CHANCE, SHAPES
-from graphgauge.core.grid import Grid
+from graphgauge.core.grid import Grid, column
 
 SIZE = (12.6, 3.9)
 # Classes in the drawing of a confusion table, and those that have their shares written in it.
@@ -23,21 +23,18 @@ def drawings(samples: Mapping[str, Any]) -> dict[str, Grid]:
     classes, probabilities = samples.get("classes"), samples.get("probabilities")
     if classes is not None and len(classes.names) <= _MOST_CLASSES:
         cells = {f"as {name}": classes.table[:, c] for c, name in enumerate(classes.names)}
-        tables["confusion"] = Grid({"class": np.array(classes.names, dtype=object), **cells})
+        tables["confusion"] = Grid({"class": column(classes.names), **cells})
     if probabilities is not None and probabilities.n:
-        tables["calibration"] = Grid(
-            dict(zip(("confidence", "accuracy", "share"), probabilities.calibration(), strict=True))
-        )
+        confidence, accuracy, share = probabilities.calibration()
+        tables["calibration"] = Grid.of(confidence=confidence, accuracy=accuracy, share=share)
     return tables
 
 
 def draw(figure: Any, evaluations: Mapping[str, Evaluation]) -> None:
     """The panels that the predictions have, on an empty figure; of several methods the confusion of the first."""
-    first, panels = next(iter(evaluations.values())), []
-    if "confusion" in first.drawings:
-        panels.append(partial(_confusion, first.drawings["confusion"]))
-    if "calibration" in first.drawings:
-        panels.append(partial(_calibration, evaluations))
+    first = next(iter(evaluations.values()))
+    panels = [partial(_confusion, first.drawings["confusion"])] if "confusion" in first.drawings else []
+    panels += [partial(_calibration, evaluations)] if "calibration" in first.drawings else []
     panels.append(partial(_groups, evaluations) if first.breakdowns else partial(_values, first))
     for place, panel in enumerate(panels):
         panel(figure.add_subplot(1, len(panels), place + 1))
@@ -48,12 +45,13 @@ def _confusion(grid: Grid, axis: Any) -> None:
     names = [str(name) for name in grid["class"].tolist()]
     table = np.stack([grid[f"as {name}"] for name in names], axis=1)
     shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1e-300)
-    axis.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    for (row, column), share in np.ndenumerate(shares) if len(names) <= _WRITTEN else ():
-        axis.text(column, row, f"{share:.2f}", ha="center", va="center", color="white" if share > 0.6 else "black")
-    axis.set(title="confusion", xlabel="predicted", ylabel="true")
-    axis.set_xticks(range(len(names)), names, rotation=90 if max(map(len, names)) > 4 else 0)
-    axis.set_yticks(range(len(names)), names)
+    axis.pcolormesh(shares, cmap="Blues", vmin=0, vmax=1)  # shapes: the page of the report shows no images
+    for (row, place), share in np.ndenumerate(shares) if len(names) <= _WRITTEN else ():
+        colour = "white" if share > 0.6 else "black"
+        axis.text(place + 0.5, row + 0.5, f"{share:.2f}", ha="center", va="center", color=colour)
+    axis.set(title="confusion", xlabel="predicted", ylabel="true", ylim=(len(names), 0), aspect="equal")
+    axis.set_xticks(np.arange(len(names)) + 0.5, names, rotation=90 if max(map(len, names)) > 4 else 0)
+    axis.set_yticks(np.arange(len(names)) + 0.5, names)
     axis.grid(visible=False)
 
 

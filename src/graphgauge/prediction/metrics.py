@@ -8,47 +8,61 @@ one task, which returns its value and what the influences follow from.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, wraps
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.metric import Estimate, Exempt, Metric, NoChance, NoInterval
+from graphgauge.core.metric import Bounds, Estimate, Exempt, Metric, NoChance, NoInterval
 from graphgauge.core.registry import metric
 from graphgauge.core.result import Reference
 from graphgauge.core.types import Floats
-from graphgauge.prediction.sample import (
-    NOTHING,
-    Classes,
-    Columns,
-    Scores,
-    Statistic,
-    Targets,
-    Tasks,
-    as_correlation,
-    as_number,
-    as_positive,
-    as_share,
-    error_of,
-    estimate,
-    mean_area,
-    mean_of,
-    nanmean,
-    over_tasks,
-)
+from graphgauge.prediction.sample import Classes, Columns, Sample, Scores, Statistic, Targets, Tasks, estimate, nanmean
+from graphgauge.stats import intervals
 
-_LAWS: Mapping[str, bool | Exempt] = {
+# ---- intervals by the range of the value
+
+
+def _student(
+    sample: Sample, estimate: Estimate, confidence: float, *, formula: Callable[..., Bounds] = intervals.of_mean
+) -> Bounds:
+    """Student's t over items or clusters, on the scale of the range: logit of shares, log of errors, Fisher's of r."""
+    over = "items" if sample.cluster is None else "clusters"
+    return formula(estimate.value, estimate.facts["error"], estimate.facts["df"], confidence, over=over)
+
+
+def _of_correlation(value: Floats, error: Floats, df: Floats, confidence: float, *, over: str) -> Bounds:
+    """On Fisher's scale, artanh r."""
+    inside = np.clip(value, -1 + 1e-15, 1 - 1e-15)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = intervals.t_interval(np.arctanh(inside), error / (1 - inside**2), df, confidence)
+    return Bounds(np.tanh(low), np.tanh(high), "fisher-t", over)
+
+
+as_share = partial(_student, formula=intervals.of_area)
+
+
+def _as_count(sample: Classes | Tasks, estimate: Estimate, confidence: float) -> Bounds:
+    """Wilson's of items that count the same and err alone; of others Student's t on the logit scale."""
+    if isinstance(sample, Classes) and sample.independent:
+        right = [np.trace(part.table) for part in sample.parts]
+        return intervals.of_share(right, estimate.n, confidence, over="items")
+    return as_share(sample, estimate, confidence)
+
+
+_LAWS = {
     "permutation": True,
     "merge": Exempt("there are no states"),
-    "monotone": True,
+    "monotone": Exempt("repairing one prediction may move other terms of the formula"),
     "symmetry": Exempt("truth and prediction have different roles"),
 }
-_NOT_MONOTONE = {**_LAWS, "monotone": Exempt("repairing one prediction may move other terms of the formula")}
 _metric = partial(metric, family="prediction", unit="item", laws=_LAWS)
 _share = partial(_metric, direction="higher", bounds=(0.0, 1.0), interval=as_share)
-_error = partial(_metric, direction="lower", bounds=(0.0, np.inf), interval=as_positive)
+_error = partial(
+    _metric, direction="lower", bounds=(0.0, np.inf), interval=partial(_student, formula=intervals.of_positive)
+)
 Measured = tuple[float, Floats]
 
 
@@ -74,61 +88,48 @@ def of_labels(part: Classes | Tasks, measure: TableMeasure) -> Statistic:
     """A measure of the labels, the mean over tasks; of independent items its error is that of the cells."""
     if isinstance(part, Classes) and part.independent:
         value, influence = _of_cells(part.table, measure)
-        return Statistic(value, part.n, *error_of(influence.ravel(), part.table.ravel()))
+        return Statistic(value, part.n, *part.error_of_cells(influence))
     tasks = [(rows, labels, *_of_cells(labels.table, measure)) for rows, labels in part.by_task()]
-    return over_tasks(part, [(rows, value, moved[each.true, each.pred]) for rows, each, value, moved in tasks])
+    return part.over_tasks([(rows, value, moved[each.true, each.pred]) for rows, each, value, moved in tasks])
 
 
 def _pooled(part: Tasks, measure: TableMeasure) -> Statistic:
     """A measure of the labels of all tasks together."""
     tasks = list(part.by_task())
-    total = np.sum([labels.table for _, labels in tasks], axis=0) if tasks else np.zeros((2, 2))
+    total = sum((labels.table for _, labels in tasks), np.zeros((2, 2)))
     value, moved = _of_cells(total, measure)
     shares = [len(tasks) * labels.table.sum() / total.sum() for _, labels in tasks]
-    return over_tasks(
-        part,
-        [(rows, value, share * moved[each.true, each.pred]) for (rows, each), share in zip(tasks, shares, strict=True)],
-    )
+    lifted = [share * moved[labels.true, labels.pred] for share, (_, labels) in zip(shares, tasks, strict=True)]
+    return part.over_tasks((rows, value, own) for (rows, _), own in zip(tasks, lifted, strict=True))
 
 
-def _guesses(measure: TableMeasure, of_task: TableMeasure) -> Callable[[Classes | Tasks], list[Reference]]:
-    """What labels drawn with the classes' shares reach in expectation, and the most frequent class everywhere."""
-
-    def chance(sample: Classes | Tasks) -> list[Reference]:
-        by_task = measure if isinstance(sample, Classes) else of_task
-        guesses: dict[str, list[float]] = {"random labels": [], "most frequent class": []}
-        for _, labels in sample.by_task():
-            r = labels.table.sum(axis=1) / labels.table.sum()
-            most = np.arange(len(r)) == np.argmax(r)
-            for values, columns in zip(guesses.values(), (r, most), strict=True):
-                values.append(by_task(np.outer(r, columns))[0])
-        levels = [Reference(name, nanmean(values)) for name, values in guesses.items() if not np.isnan(values).all()]
-        return sorted(levels, key=lambda level: level.value)  # tables show the last, which is the strongest
-
-    return chance
+def _guesses(sample: Classes | Tasks, *, measure: TableMeasure, of_task: TableMeasure) -> list[Reference]:
+    """The most frequent class for all items, or labels drawn with the classes' shares: what is better."""
+    by_task = measure if isinstance(sample, Classes) else of_task
+    shares = [labels.table.sum(axis=1) / labels.table.sum() for _, labels in sample.by_task()]
+    drawn = nanmean([by_task(np.outer(r, r))[0] for r in shares])
+    same = nanmean([by_task(np.outer(r, np.arange(len(r)) == np.argmax(r)))[0] for r in shares])
+    levels = (Reference("random labels", drawn), Reference("most frequent class", same))
+    # Tables show the last, which is the strongest.
+    return sorted((each for each in levels if not np.isnan(each.value)), key=lambda level: level.value)
 
 
 def _labels(
-    formula: str, of_task: TableMeasure | None = None, *, pooled: bool = False, counted: bool = False, **declared: Any
+    formula: str, of_task: TableMeasure | None = None, *, pooled: bool = False, **declared: Any
 ) -> Callable[[TableMeasure], Metric]:
-    """Declare the metric of a measure; of several tasks of the mean of `of_task`, or of all `pooled`.
-
-    `counted` if it is the share of the items that are right.
-    """
+    """Declare the metric of a measure; of several tasks of the mean of `of_task`, or of all `pooled`."""
 
     def declare(measure: TableMeasure) -> Metric:
         by_task = of_task or measure
 
         @wraps(measure)
         def value(sample: Classes | Tasks) -> Estimate:
-            if isinstance(sample, Classes):
-                right = {"successes": np.array([np.trace(part.table) for part in sample.parts])} if counted else {}
-                return estimate(sample, partial(of_labels, measure=measure), "no class that it is defined for", **right)
-            of_part = partial(_pooled if pooled else of_labels, measure=by_task)
-            return estimate(sample, of_part, "no task that it is defined for")
+            of_tasks = partial(_pooled if pooled else of_labels, measure=by_task)
+            of_part = partial(of_labels, measure=measure) if isinstance(sample, Classes) else of_tasks
+            return estimate(sample, of_part, "no class or task that it is defined for")
 
-        shape = {"needs": ("classes", "tasks"), "laws": _NOT_MONOTONE, "chance": _guesses(measure, by_task), **declared}
-        return _share(measure.__name__, formula=formula, **shape)(value)
+        needs, chance = ("classes", "tasks"), partial(_guesses, measure=measure, of_task=by_task)
+        return _share(measure.__name__, formula=formula, **({"needs": needs, "chance": chance} | declared))(value)
 
     return declare
 
@@ -157,12 +158,17 @@ _RECALL, _PRECISION, _F1 = (1.0, 0.0), (0.0, 1.0), (0.5, 0.5)
 OF_CLASSES = {"precision": _PRECISION, "recall": _RECALL, "f1": _F1}
 _classes = partial(_labels, needs=("classes",))
 _binary = partial(_labels, needs=("binary",), default=True)
-_agreement = partial(
-    _classes, bounds=(-1.0, 1.0), interval=as_number, chance=lambda _: [Reference("labels without relation", 0.0)]
-)
 
 
-@_labels("mean(pred = true)", counted=True, default=True, laws=_LAWS)
+def _unrelated(_: Any) -> list[Reference]:
+    """0, of labels without relation."""
+    return [Reference("labels without relation", 0.0)]
+
+
+_agreement = partial(_classes, bounds=(-1.0, 1.0), interval=_student, chance=_unrelated)
+
+
+@_labels("mean(pred = true)", interval=_as_count, default=True)
 def accuracy(p: Floats) -> Measured:
     """Share of the labels that are right; of several tasks the mean of their accuracies."""
     return float(np.trace(p)), np.eye(len(p))
@@ -243,23 +249,30 @@ def f1(p: Floats) -> Measured:
 _area = partial(_share, needs=("scores",), default=True)
 
 
-@_area("roc_auc", chance=lambda _: [Reference("random scores", 0.5)], formula="P(s+ > s−) + P(s+ = s−) / 2")
+def _even(_: Any) -> list[Reference]:
+    """1/2, of random scores."""
+    return [Reference("random scores", 0.5)]
+
+
+@_area("roc_auc", chance=_even, formula="P(s+ > s−) + P(s+ = s−) / 2")
 def roc_auc(sample: Scores) -> Estimate:
     """Probability that a positive scores above a negative, ties half; of tasks and classes the mean."""
-    return estimate(sample, partial(mean_area, which=0), "no task has both classes")
+    return estimate(sample, lambda part: part.mean_area(0), "no task has both classes")
 
 
 def _prevalence(sample: Scores) -> list[Reference]:
+    """The share of positives, the mean over tasks: that of random scores."""
     return [Reference("random scores", nanmean(sample.curves.positive))]
 
 
 @_area("average_precision", chance=_prevalence, formula="mean over positives of the precision at their score")
 def average_precision(sample: Scores) -> Estimate:
     """Mean over the positives of the precision at their score, step-wise; of tasks and classes the mean."""
-    return estimate(sample, partial(mean_area, which=1), "no task has both classes")
+    return estimate(sample, lambda part: part.mean_area(1), "no task has both classes")
 
 
 def _top(sample: Columns, *, k: int = 5) -> list[Reference]:
+    """k / classes, of random scores."""
     return [Reference("random scores", min(k / sample.scores.shape[1], 1.0))]
 
 
@@ -270,7 +283,7 @@ def top_k_accuracy(sample: Columns, *, k: int = 5) -> Estimate:
     def share(part: Columns) -> Statistic:
         true = part.of_truth[:, np.newaxis]
         higher, equal = (part.scores > true).sum(axis=1), (part.scores == true).sum(axis=1)
-        return mean_of(part, np.clip((k - higher) / equal, 0.0, 1.0))
+        return part.mean_of(np.clip((k - higher) / equal, 0.0, 1.0))
 
     return estimate(sample, share)
 
@@ -292,30 +305,26 @@ def brier_scores(sample: Columns) -> Floats:
     return np.asarray((sample.scores**2).sum(axis=1) - true**2 + (1 - true) ** 2)
 
 
-def _prior(score: Callable[[Columns], Floats]) -> Callable[[Columns], list[Reference]]:
-    """The score of the classes' shares, said of every item."""
-
-    def chance(sample: Columns) -> list[Reference]:
-        shares = np.bincount(sample.true, sample.weights, sample.scores.shape[1])
-        same = replace(sample, scores=np.broadcast_to(shares / shares.sum(), sample.scores.shape))
-        return [Reference("shares of the classes", mean_of(same, score(same)).value)]
-
-    return chance
+def _prior(sample: Columns, *, score: Callable[[Columns], Floats]) -> list[Reference]:
+    """What the classes' shares score as the probabilities of every item."""
+    shares = np.bincount(sample.true, sample.weights, sample.scores.shape[1])
+    same = replace(sample, scores=np.broadcast_to(shares / shares.sum(), sample.scores.shape))
+    return [Reference("shares of the classes", same.mean_of(score(same)).value)]
 
 
 _probability = partial(_error, needs=("probabilities",))
 
 
-@_probability("log_loss", chance=_prior(log_losses), formula="mean(−ln p_true)")
+@_probability("log_loss", chance=partial(_prior, score=log_losses), formula="mean(−ln p_true)")
 def log_loss(sample: Columns) -> Estimate:
     """Mean of −ln of the probability of the true class; nothing is clipped, so a probability of 0 makes it infinite."""
-    return estimate(sample, lambda part: mean_of(part, log_losses(part)))
+    return estimate(sample, lambda part: part.mean_of(log_losses(part)))
 
 
-@_probability("brier", chance=_prior(brier_scores), formula="mean(Σ (p_c − y_c)²)", bounds=(0.0, 2.0))
+@_probability("brier", chance=partial(_prior, score=brier_scores), formula="mean(Σ (p_c − y_c)²)", bounds=(0.0, 2.0))
 def brier(sample: Columns) -> Estimate:
     """Mean squared distance of the probabilities to the truth; of a binary task that of the positive class."""
-    return estimate(sample, lambda part: mean_of(part, brier_scores(part)))
+    return estimate(sample, lambda part: part.mean_of(brier_scores(part)))
 
 
 _gap = partial(
@@ -323,7 +332,6 @@ _gap = partial(
     bounds=(0.0, 1.0),
     chance=NoChance("a perfect forecaster has 0, and more the fewer the items"),
     interval=NoInterval("binned errors are biased upwards by the number of items"),
-    laws=_NOT_MONOTONE,
 )
 
 
@@ -342,9 +350,9 @@ def mce(sample: Columns) -> Estimate:
 def _binned(part: Columns, summary: Callable[[Floats, Floats], Any]) -> Statistic:
     """A summary of the gaps of the bins, |accuracy − confidence|, and of their shares of the items."""
     if not part.n:
-        return NOTHING
+        return Statistic()
     confidence, accuracy, share = part.calibration()
-    return Statistic(float(summary(np.abs(accuracy - confidence), share)), part.n, np.nan, 0.0)
+    return Statistic(float(summary(np.abs(accuracy - confidence), share)), part.n)
 
 
 # ---- numbers
@@ -353,37 +361,31 @@ def _binned(part: Columns, summary: Callable[[Floats, Floats], Any]) -> Statisti
 # returns the value and the influences, of which the mean weighted by the shares is 0.
 
 NumberMeasure = Callable[[Floats, Floats, Floats], Measured]
-# The number for all items that is best for a metric: its name, and how it follows from truths and shares.
-Best = tuple[str, Callable[[Floats, Floats], float]]
 
 
 def _of_numbers(part: Targets, measure: NumberMeasure) -> Statistic:
     """A measure of the numbers, the mean over tasks."""
-    tasks = [(rows, each, each.amounts / each.amounts.sum()) for rows, each in part.by_task()]
-    return over_tasks(part, [(rows, *measure(each.true, each.pred, share)) for rows, each, share in tasks])
+    return part.over_tasks([(rows, *measure(*numbers)) for rows, *numbers in part.by_task()])
 
 
-def _level(sample: Targets, *, measure: NumberMeasure, best: Best) -> list[Reference]:
-    """What one number for all items reaches."""
-    name, centre = best
+def _level(
+    sample: Targets, *, measure: NumberMeasure, name: str, centre: Callable[[Floats, Floats], float]
+) -> list[Reference]:
+    """The mean, or for `mae` the median, of the targets as the prediction of every item."""
     level = _of_numbers(sample, lambda true, _, share: measure(true, np.full_like(true, centre(true, share)), share))
     return [Reference(name, level.value)]
 
 
-def _numbers(
-    formula: str, best: Best | None = None, *, weighted: bool = True, **declared: Any
-) -> Callable[[NumberMeasure], Metric]:
-    """Declare the metric of a measure, and the level of chance that one number reaches; ranks are not `weighted`."""
+def _numbers(formula: str, level: Any = None, **declared: Any) -> Callable[[NumberMeasure], Metric]:
+    """Declare the metric of a measure, and the level of chance that one number reaches."""
 
     def declare(measure: NumberMeasure) -> Metric:
         @wraps(measure)
         def value(sample: Targets) -> Estimate:
-            if sample.weights is not None and not weighted:
-                return Estimate(np.full(1, np.nan), np.zeros(1, np.int64), reason="ranks have no weights", absent=True)
             return estimate(sample, partial(_of_numbers, measure=measure), "no task that it is defined for")
 
-        level = {} if best is None else {"chance": partial(_level, measure=measure, best=best)}
-        return _error(measure.__name__, needs=("targets",), formula=formula, **level, **declared)(value)
+        chance = {} if level is None else {"chance": partial(level, measure=measure)}
+        return _error(measure.__name__, needs=("targets",), formula=formula, **(chance | declared))(value)
 
     return declare
 
@@ -401,10 +403,10 @@ def _mean(true: Floats, share: Floats) -> float:
     return float(np.clip(share @ true, true.min(), true.max()))
 
 
-_MEAN: Best = ("mean of the targets", _mean)
+_MEAN = partial(_level, name="mean of the targets", centre=_mean)
 
 
-@_numbers("mean |ŷ − y|", ("median of the targets", _median), default=True)
+@_numbers("mean |ŷ − y|", partial(_level, name="median of the targets", centre=_median), default=True)
 def mae(true: Floats, pred: Floats, share: Floats) -> Measured:
     """Mean absolute error; of several tasks the mean of theirs."""
     away = np.abs(pred - true)
@@ -421,7 +423,7 @@ def rmse(true: Floats, pred: Floats, share: Floats) -> Measured:
 
 
 @_numbers(
-    "1 − Σ(ŷ − y)² / Σ(y − ȳ)²", _MEAN, default=True, direction="higher", bounds=(-np.inf, 1.0), interval=as_number
+    "1 − Σ(ŷ − y)² / Σ(y − ȳ)²", _MEAN, default=True, direction="higher", bounds=(-np.inf, 1.0), interval=_student
 )
 def r2(true: Floats, pred: Floats, share: Floats) -> Measured:
     """Share of the variance of the targets that is explained; NaN if they are equal up to rounding."""
@@ -436,19 +438,21 @@ _correlation = partial(
     _numbers,
     direction="higher",
     bounds=(-1.0, 1.0),
-    interval=as_correlation,
-    laws=_NOT_MONOTONE | {"symmetry": True},
+    interval=partial(_student, formula=_of_correlation),
+    laws=_LAWS | {"symmetry": True},
     chance=NoChance("0 without any relation; one number for all items has no correlation"),
 )
 
 
-def _linear(true: Floats, pred: Floats, share: Floats) -> Measured:
-    """With standardised numbers r = Σ w z_y z_ŷ, and the influence is z_y z_ŷ − r (z_y² + z_ŷ²) / 2."""
-    x, y = true - share @ true, pred - share @ pred
-    spread_x, spread_y = float(share @ x**2), float(share @ y**2)
-    if _flat(true, spread_x) or _flat(pred, spread_y):
-        return np.nan, np.zeros_like(true)
-    x, y = x / np.sqrt(spread_x), y / np.sqrt(spread_y)
+def _standard(values: Floats, share: Floats) -> tuple[Floats, float]:
+    """Numbers less their mean, in units of their standard deviation, and that: 0 if it is only rounding."""
+    away = values - share @ values
+    spread = float(share @ away**2)
+    return (away, 0.0) if _flat(values, spread) else (away / np.sqrt(spread), math.sqrt(spread))
+
+
+def _linear(x: Floats, y: Floats, share: Floats) -> Measured:
+    """Of standardised numbers r = Σ w x y, and the influence is x y − r (x² + y²) / 2."""
     value = float(np.clip(share @ (x * y), -1.0, 1.0))
     return value, x * y - value * (x**2 + y**2) / 2
 
@@ -456,26 +460,26 @@ def _linear(true: Floats, pred: Floats, share: Floats) -> Measured:
 @_correlation("cov(y, ŷ) / (σ_y σ_ŷ)")
 def pearson(true: Floats, pred: Floats, share: Floats) -> Measured:
     """Linear correlation of targets and predictions; NaN if either is constant."""
-    return _linear(true, pred, share)
+    (x, scale_x), (y, scale_y) = _standard(true, share), _standard(pred, share)
+    return _linear(x, y, share) if scale_x and scale_y else (np.nan, x)
 
 
-@_correlation("correlation of the ranks", weighted=False)
+@_correlation("correlation of the ranks")
 def spearman(true: Floats, pred: Floats, share: Floats) -> Measured:
     """Correlation of the ranks, ties with their mean rank; NaN if either is constant.
 
     The influence is that of Pearson's plus what an item adds by moving the ranks of all others (Borkowf 2002): with
-    standardised ranks u and v, the means over the others of v where their truth is larger, and of u where their
-    prediction is.
+    standardised ranks x and y, the means over the others of y where their truth is larger, and of x where their
+    prediction is. The rank of a weighted item is the weight below it, and half of that which is equal.
     """
-    u, v = (len(each) + 0.5 - _above(each, np.ones(len(each))) for each in (true, pred))  # ranks from 1
-    value, own = _linear(u, v, share)
-    if np.isnan(value):
-        return value, own
-    scale_u, scale_v = np.std(u), np.std(v)
-    x, y = (u - u.mean()) / scale_u, (v - v.mean()) / scale_v
-    # A rank is half the number of smaller or equal plus half that of smaller ones, so an item lifts what is above it.
-    moved = _above(true, y - value * x) / scale_u + _above(pred, x - value * y) / scale_v
-    return value, own + moved - moved.mean()
+    ranks = [-_above(each, share) for each in (true, pred)]
+    (x, scale_x), (y, scale_y) = (_standard(each, share) for each in ranks)
+    if not (scale_x and scale_y):
+        return np.nan, x
+    value, own = _linear(x, y, share)
+    # A rank is half the share of smaller or equal plus half that of smaller ones, so an item lifts what is above it.
+    moved = _above(true, share * (y - value * x)) / scale_x + _above(pred, share * (x - value * y)) / scale_y
+    return value, own + moved - share @ moved
 
 
 def _above(values: Floats, carried: Floats) -> Floats:

@@ -18,16 +18,23 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from graphgauge import _core
-from graphgauge.core.metric import Bounds, Estimate, IntervalFunction
+from graphgauge.core.metric import Estimate
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.stats import errors, intervals
+from graphgauge.stats import errors
 
 MISSING = -1
-# Rows of a sample: all, or those that have a truth.
-Rows = slice | Mask
 # Sorting a score takes as long as reading so many.
 _READS = 16
+
+
+class Statistic(NamedTuple):
+    """A value, the number of items that it is of, its standard error and the degrees of freedom of that."""
+
+    value: float = np.nan
+    n: int = 0
+    error: float = np.nan
+    df: float = 0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -70,9 +77,33 @@ class Sample:
         return np.ones(self.n) if self.weights is None else self.weights
 
     def error_of(self, influence: Floats) -> tuple[float, float]:
-        """The error of a mean of influences of the items; a weighted item is a cluster of its own size."""
-        alone = self.weights is not None and self.cluster is None
-        return error_of(influence, self.weights, np.arange(self.n) if alone else self.cluster)
+        """Standard error and degrees of freedom of a mean of influences; a weighted item is a cluster of its own."""
+        if self.independent:
+            return _error_of_cells(influence, np.ones(self.n))
+        cluster = np.arange(self.n) if self.cluster is None else self.cluster
+        error, df = errors.standard_error(influence, self.weights, cluster=cluster)
+        # Weights, whose unit means nothing: each item is one, of its own size.
+        _, freedom = _error_of_cells(influence * self.amounts, self.amounts > 0)
+        return float(error[0]), min(float(df[0]), freedom)
+
+    def mean_of(self, values: Floats) -> Statistic:
+        """The weighted mean of a number per item."""
+        if not self.amounts.any():
+            return Statistic()
+        value = float(values.sum() / self.n if self.weights is None else self.weights @ values / self.weights.sum())
+        with np.errstate(invalid="ignore"):  # of infinite values
+            return Statistic(value, self.n, *self.error_of(values - value))
+
+    def over_tasks(self, measured: Iterable[tuple[Any, float, Floats]]) -> Statistic:
+        """The mean over the tasks that have a value, of the items that have a truth, the value and their influence."""
+        tasks = [each for each in measured if not np.isnan(each[1])]
+        if not tasks:
+            return Statistic()
+        influence, used, amounts = np.zeros(self.n), np.zeros(self.n, bool), self.amounts
+        for rows, _, own in tasks:
+            influence[rows] += own * (amounts.sum() / amounts[rows].sum() / len(tasks))
+            used[rows] = True
+        return Statistic(float(np.mean([value for _, value, _ in tasks])), int(used.sum()), *self.error_of(influence))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,7 +120,11 @@ class Classes(Sample):
         cells = np.bincount(self.true * np.int64(size) + self.pred, self.weights, size * size)
         return cells.reshape(size, size).astype(np.float64, copy=False)
 
-    def by_task(self) -> Iterator[tuple[Rows, Classes]]:
+    def error_of_cells(self, influence: Floats) -> tuple[float, float]:
+        """`error_of` independent items, of which those of one cell have the same influence."""
+        return _error_of_cells(influence.ravel(), self.table.ravel())
+
+    def by_task(self) -> Iterator[tuple[Any, Classes]]:
         """The one task, of all items."""
         yield slice(None), self
 
@@ -132,10 +167,14 @@ class OfTasks(Sample):
     def known(self) -> Mask:
         return ~np.isnan(self.true) if self.true.dtype.kind == "f" else self.true != MISSING
 
+    def counted(self) -> list[tuple[int, Mask]]:
+        """The tasks in which some items have a truth and count, with these items."""
+        return [(task, known) for task, known in enumerate(self.known.T) if self.amounts[known].any()]
+
     def single(self, task: int) -> Self:
         """One task of several."""
-        content = {name: getattr(self, name, None) for name in ("true", "pred", "scores")}
-        return replace(self, **{name: each[:, [task]] for name, each in content.items() if each is not None})
+        content = {name: getattr(self, name) for name in ("true", "pred", "scores") if hasattr(self, name)}
+        return replace(self, **{name: each[:, task : task + 1] for name, each in content.items()})
 
     def divided_by_task(self) -> Self:
         """The same, divided into its tasks."""
@@ -148,24 +187,24 @@ class Tasks(OfTasks):
 
     pred: AnyArray
 
-    def alone(self, **content: Any) -> Any:
-        """What one task has, each (n,)."""
-        return Classes(**content)
-
-    def by_task(self) -> Iterator[tuple[Rows, Any]]:
-        """Of each task which items have a truth and count, and the truths and predictions (n,) of these."""
-        for task, known in enumerate(self.known.T):
+    def by_task(self) -> Iterator[tuple[Any, Classes]]:
+        """The labels of each task, of the items that have a truth."""
+        for task, known in self.counted():
             weights = None if self.weights is None else self.weights[known]
-            if known.any() and (weights is None or weights.any()):
-                yield known, self.alone(true=self.true[known, task], pred=self.pred[known, task], weights=weights)
+            yield known, Classes(true=self.true[known, task], pred=self.pred[known, task], weights=weights)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Targets(Tasks):
+class Targets(OfTasks):
     """True and predicted numbers, (n, tasks); a truth may be NaN."""
 
-    def alone(self, **content: Any) -> Targets:
-        return replace(self, **content)
+    pred: AnyArray
+
+    def by_task(self) -> Iterator[tuple[Any, Floats, Floats, Floats]]:
+        """The truths and predictions of each task, of the items that have a truth, and what share each of these has."""
+        for task, known in self.counted():
+            amounts = self.amounts[known]
+            yield known, self.true[known, task], self.pred[known, task], amounts / amounts.sum()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -183,54 +222,38 @@ class Scores(OfTasks):
         return Curves.of(self)
 
     def single(self, task: int) -> Self:
-        """One task of several; the curves of independent items are not made again."""
-        single = replace(self, true=self.true[:, task : task + 1], scores=self.scores[:, task : task + 1])
+        """One task of several; of independent items it has the areas of the whole."""
+        single, rows = super().single(task), slice(task, task + 1)
         if self.independent:
-            vars(single)["curves"] = self.curves.single(task)
+            areas, powers, n = self.curves.areas[:, rows], self.curves.powers[:, rows], self.curves.n[rows]
+            vars(single)["curves"] = replace(self.curves, areas=areas, powers=powers, n=n)
         return single
+
+    def mean_area(self, which: int) -> Statistic:
+        """The mean over the tasks with both classes; the labels of one item in several tasks err together."""
+        curves = self.curves
+        value = nanmean(curves.areas[which])
+        if np.isnan(value):
+            return Statistic()
+        if self.independent and len(curves.n) == 1:
+            n = float(curves.n[0])
+            return Statistic(value, int(n), *_error_from_powers(n, *curves.powers[which, 0].tolist()))
+        return Statistic(value, curves.items, *self.error_of(curves.influences[which]))
 
 
 # ---- statistics
 
 
-class Statistic(NamedTuple):
-    """A value, the number of items that it is of, its standard error and the degrees of freedom of that."""
-
-    value: float
-    n: int
-    error: float
-    df: float
-
-
-NOTHING = Statistic(np.nan, 0, np.nan, 0.0)
-
-
-def estimate(sample: Any, statistic: Callable[[Any], Statistic], reason: str = "no items", **facts: Any) -> Estimate:
-    """The statistic of each part."""
-    value, n, error, df = np.array([statistic(part) for part in sample.parts], np.float64).T
+def estimate_of(statistics: Iterable[Statistic], reason: str = "no items") -> Estimate:
+    """An estimate of a statistic for each part; a single item has no error."""
+    value, n, error, df = np.array(list(statistics), np.float64).reshape(-1, 4).T
     error, df = np.where(n < 2, np.nan, error), np.where(n < 2, 0.0, df)
-    return Estimate(value, n.astype(np.int64), reason=reason, facts={"error": error, "df": df, **facts})
+    return Estimate(value, n.astype(np.int64), reason=reason, facts={"error": error, "df": df})
 
 
-def mean_of(part: Sample, values: Floats) -> Statistic:
-    """The weighted mean of a number per item."""
-    if not part.amounts.any():
-        return NOTHING
-    value = float(values.sum() / part.n if part.weights is None else part.weights @ values / part.weights.sum())
-    with np.errstate(invalid="ignore"):  # of infinite values
-        return Statistic(value, part.n, *part.error_of(values - value))
-
-
-def over_tasks(part: Sample, measured: Iterable[tuple[Rows, float, Floats]]) -> Statistic:
-    """The mean over the tasks that have a value, of the items that have a truth, the value and their influence."""
-    tasks = [each for each in measured if not np.isnan(each[1])]
-    if not tasks:
-        return NOTHING
-    influence, used, amounts = np.zeros(part.n), np.zeros(part.n, bool), part.amounts
-    for rows, _, own in tasks:
-        influence[rows] += own * (amounts.sum() / amounts[rows].sum() / len(tasks))
-        used[rows] = True
-    return Statistic(float(np.mean([value for _, value, _ in tasks])), int(used.sum()), *part.error_of(influence))
+def estimate(sample: Any, statistic: Callable[[Any], Statistic], reason: str = "no items") -> Estimate:
+    """The statistic of each part."""
+    return estimate_of(map(statistic, sample.parts), reason)
 
 
 def nanmean(values: Any) -> float:
@@ -238,31 +261,29 @@ def nanmean(values: Any) -> float:
     return float(np.nanmean(values)) if not np.isnan(values).all() else np.nan
 
 
-def error_of(influence: Floats, count: Floats | None, cluster: AnyArray | None = None) -> tuple[float, float]:
-    """Standard error and degrees of freedom of a mean of influences: of cells with counts, or of items with weights.
+def _error_of_cells(influence: Floats, count: AnyArray) -> tuple[float, float]:
+    """The error of a mean over independent items, of which so many have each influence."""
+    # Powers of large or small numbers leave the range of floats.
+    size = float(np.abs(influence).max(initial=0.0)) or 1.0
+    squares = np.square(influence / size)
+    error, df = _error_from_powers(float(count.sum()), float(count @ squares), float(count @ squares**2))
+    return size * error, df
 
-    Only items come in clusters.
+
+def _error_from_powers(units: float, second: float, fourth: float) -> tuple[float, float]:
+    """The same from the number of items, and the sums of the second and fourth powers of their influences.
+
+    The degrees of freedom are those of a variance estimated from units of this kurtosis: their number less one if
+    normal. A few items that carry most of the error have few of them.
     """
-    error, df = errors.standard_error(influence, count, cluster=cluster)
-    amount = np.ones(len(influence)) if count is None else count
-    if cluster is not None:
-        # Weights, whose unit means nothing: each item is one, of its own size.
-        influence, amount = influence * amount, (amount > 0).astype(np.float64)
-    # Degrees of freedom depend on the kurtosis alone; powers of large or small numbers leave the range of floats.
-    squares = np.square(influence / (np.abs(influence).max(initial=0.0) or 1.0))
-    second, fourth = float(amount @ squares), float(amount @ np.square(squares, out=squares))
-    return float(error[0]), min(float(df[0]), _effective(float(amount.sum()), second, fourth))
-
-
-def _effective(units: float, second: float, fourth: float) -> float:
-    """Degrees of freedom of a variance estimated from units of this kurtosis: their number less one if normal.
-
-    A few items that carry most of the error have few of them.
-    """
+    if units < 2:
+        return np.nan, 0.0
+    error = float(np.sqrt(second / (units * (units - 1))))
     if second == 0 or units < 4:
-        return units - 1
+        return error, units - 1
     kurtosis = units * (fourth / second) / second
-    return min(units - 1, max(1.0, 2 * units / max(kurtosis - (units - 3) / (units - 1), 2 * units / (units - 1))))
+    df = 2 * units / max(kurtosis - (units - 3) / (units - 1), 2 * units / (units - 1))
+    return error, min(units - 1, max(1.0, df))
 
 
 # ---- areas under curves
@@ -292,7 +313,8 @@ class Curves:
         is that of all items that score at least v: step-wise, ties as one step. The influences are the derivatives of
         both by the weight of an item; those of the AUC are DeLong's (1988).
         """
-        labels, points = np.ascontiguousarray(sample.true.T), _comparable(np.ascontiguousarray(sample.scores.T))
+        kind = np.promote_types(sample.scores.dtype, np.float32) if sample.scores.dtype.kind == "f" else np.int64
+        labels, points = np.ascontiguousarray(sample.true.T), np.ascontiguousarray(sample.scores.T, kind)
         auc, precision, positive, n, *powers, auc_moved, precision_moved = _core.curve_areas(
             labels, points, sample.weights, threads_for(_READS * labels.size)
         )
@@ -306,63 +328,3 @@ class Curves:
             n,
             np.divide(positive, n, out=np.full(len(n), np.nan), where=usable),
         )
-
-    def single(self, task: int) -> Self:
-        """Those of one task of several, of independent items."""
-        rows = slice(task, task + 1)
-        return replace(self, areas=self.areas[:, rows], powers=self.powers[:, rows], n=self.n[rows])
-
-
-def mean_area(part: Scores, which: int) -> Statistic:
-    """The mean over the tasks with both classes; the labels of one item in several tasks err together."""
-    curves = part.curves
-    value = nanmean(curves.areas[which])
-    if np.isnan(value):
-        return NOTHING
-    if part.independent and len(curves.n) == 1:
-        n = float(curves.n[0])
-        return Statistic(value, int(n), *_error_from_powers(n, *curves.powers[which, 0].tolist()))
-    return Statistic(value, curves.items, *part.error_of(curves.influences[which]))
-
-
-def _error_from_powers(units: float, second: float, fourth: float) -> tuple[float, float]:
-    """`error_of` so many independent items, from the sums of the second and fourth powers of their influences."""
-    if units < 2:
-        return np.nan, 0.0
-    return float(np.sqrt(second / (units * (units - 1)))), _effective(units, second, fourth)
-
-
-def _comparable(scores: AnyArray) -> AnyArray:
-    """Scores of a type that the compiled pass takes, in the same order."""
-    if scores.dtype.kind == "f":
-        return scores.astype(np.float32) if scores.dtype.itemsize == 2 else scores
-    if scores.dtype == np.uint64:
-        return (scores ^ np.uint64(1 << 63)).view(np.int64)
-    return scores.astype(np.int64, copy=False)
-
-
-# ---- intervals by the range of the value
-
-
-def _by(formula: Callable[..., Bounds]) -> IntervalFunction:
-    def interval(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
-        over = "items" if sample.cluster is None else "clusters"
-        facts = estimate.facts
-        if sample.independent and "successes" in facts:
-            return intervals.of_share(facts["successes"], estimate.n, confidence, over=over)
-        return formula(estimate.value, facts["error"], facts["df"], confidence, over=over)
-
-    return interval
-
-
-def _of_correlation(value: Floats, error: Floats, df: Floats, confidence: float, *, over: str) -> Bounds:
-    """Student's t on Fisher's scale, artanh r."""
-    inside = np.clip(value, -1 + 1e-15, 1 - 1e-15)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = intervals.t_interval(np.arctanh(inside), error / (1 - inside**2), df, confidence)
-    return Bounds(np.tanh(low), np.tanh(high), "fisher-t", over)
-
-
-# Of a share or an area, Wilson's for a plain share; of what is not negative; of any number; of a correlation.
-as_share, as_positive, as_number = _by(intervals.of_area), _by(intervals.of_positive), _by(intervals.of_mean)
-as_correlation = _by(_of_correlation)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric
+from graphgauge.core.arrays import as_array, as_numeric
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.types import AnyArray
 from graphgauge.recovery.graph import CIRCLE, HEAD, KIND_OF, MARKS, TAIL, Graph, Kind, Layer, Listed, Names, numbers_of
@@ -24,7 +24,7 @@ class Side:
 
     `names` are those of all its nodes in order; of a list of edges the nodes that `occur`, in the order of its layer,
     are known, and `names` only if they were given. `states_marks`, that its edges are given by their marks, not by
-    scores; `orientation` and `sign`, that its writer is known to use these; `weights`, what its edges were cut from.
+    scores; `orientation` and `sign`, that its matrix is known to use these.
     """
 
     where: str
@@ -34,11 +34,10 @@ class Side:
     states_marks: bool = False
     orientation: str | None = None
     sign: str | None = None
-    weights: Layer | None = None
 
 
-# What is in the names of lingam's classes whose matrices are of groups, times or samples, not of lags.
-_SEVERAL = ("MultiGroup", "Longitudinal", "Bootstrap")
+# What is in the names of lingam's classes whose matrices are of groups, times, samples or noise, not of lags alone.
+_NO_LAGS = ("MultiGroup", "Longitudinal", "Bootstrap", "VARMA")
 
 
 def listed(graph: Graph, where: str) -> Side:
@@ -54,16 +53,12 @@ def listed(graph: Graph, where: str) -> Side:
     kinds = np.where(is_open, KIND_OF[marks[:, 0], marks[:, 1]], int(Kind.FORWARD))
     edges = Listed.ordered(source * d + target, kinds, np.array(graph.weight, np.float64))
     again = np.flatnonzero(edges.cells[1:] == edges.cells[:-1])
-    one, other = edges.weights[again], edges.weights[again + 1]
-    differs = again[graph.directed | ~((one == other) | (np.isnan(one) & np.isnan(other)))]
+    differs = again[graph.directed | (edges.weights[again] != edges.weights[again + 1])]
     if differs.size:
         ends = tuple(occur[end] for end in divmod(int(edges.cells[differs[0]]), d))
-        said = "is listed twice" if graph.directed else "has two weights"
-        raise InputError(f"the edge {ends!r} {said}", where=where, fix="List it once.")
-    once = np.ones(len(edges.cells), np.bool_)
-    once[again + 1] = False
-    stated = None if graph.marks is None else "row_to_column"
-    return Side(where, (Layer(d, edges=edges.only(once)),), graph.nodes, occur, orientation=stated)
+        raise InputError(f"the edge {ends!r} is listed twice", where=where, fix="List it once, with one weight.")
+    once = np.delete(np.arange(len(edges.cells)), again + 1)
+    return Side(where, (Layer(d, edges=edges.only(once)),), graph.nodes, occur)
 
 
 def from_library(value: Any, where: str) -> Side | None:
@@ -81,29 +76,10 @@ def from_library(value: Any, where: str) -> Side | None:
         return _from_causal_learn(general, where)
     if hasattr(value, "causal_matrix") and hasattr(value, "learn"):
         return _from_gcastle(value, where)
-    if hasattr(value, "adjacency_matrices_"):
-        return _from_lingam(list(value.adjacency_matrices_), where)
-    if hasattr(value, "adjacency_matrix_"):
-        return _from_lingam([value.adjacency_matrix_], where)
+    # A model that is not fitted has its properties in its class alone.
+    if any(hasattr(each, f"adjacency_matri{ending}_") for each in (value, type(value)) for ending in ("x", "ces")):
+        return _from_lingam(value, where)
     return None
-
-
-def has_lags(value: Any, where: str) -> bool:
-    """Whether a result says itself that it has lags; results that have no graph, or one of each group, are refused."""
-    if isinstance(value, list):
-        return bool(value) and has_lags(value[0], where)
-    if isinstance(value, Mapping) and "val_matrix" in value and "graph" not in value:
-        raise InputError("has no graph", where=where, fix="Pass the results of PCMCI with their graph.")
-    name, fitted = type(value).__name__, [f"adjacency_matri{ending}_" for ending in ("x", "ces")]
-    if any(hasattr(type(value), each) and getattr(value, each, None) is None for each in fitted):
-        raise InputError(f"{name} is not fitted", where=where, fix="Call its fit first.")
-    if hasattr(value, fitted[1]) and any(word in name for word in _SEVERAL):
-        fix = 'Pass one, model.adjacency_matrices_[k] with orientation="column_to_row", sign="absolute".'
-        raise InputError(f"{name} has several graphs, and no lags", where=where, fix=fix)
-    links = value.get("graph") if isinstance(value, Mapping) else value
-    if isinstance(links, np.ndarray):
-        return links.dtype.kind in "US" and links.ndim == 3 and links.shape[2] > 1
-    return hasattr(value, "adjacency_matrices_")
 
 
 def _from_networkx(graph: Any) -> Graph:
@@ -143,26 +119,30 @@ def _from_causal_learn(graph: Any, where: str) -> Side:
 
 
 def _from_gcastle(learner: Any, where: str) -> Side:
-    """A learner's edges; the weights that it has cut rank the cells, and are cut again by a threshold."""
+    """A learner's edges; the weights that it has cut rank the cells."""
     matrix = learner.causal_matrix
     columns = getattr(matrix, "columns", None)
     names = None if columns is None or tuple(columns) == tuple(range(len(columns))) else tuple(columns)
     (layer,) = decoded(np.array(matrix), "gcastle", where)
-    weights, cut = getattr(learner, "weight_causal_matrix", None), None
+    weights = getattr(learner, "weight_causal_matrix", None)
     if weights is not None and np.shape(weights) == (layer.d, layer.d):
-        cut = Layer(layer.d, np.array(weights, np.float64))
         layer = replace(layer, scores=_sizes(weights))
-    return Side(where, (layer,), names=names, states_marks=True, weights=cut)
+    return Side(where, (layer,), names=names, states_marks=True)
 
 
-def _from_lingam(matrices: list[Any], where: str) -> Side:
+def _from_lingam(model: Any, where: str) -> Side:
     """A model's weights, row ← column, one matrix per lag; both cells of a pair with a common cause are NaN."""
+    name, matrices = type(model).__name__, getattr(model, "adjacency_matrices_", None)
+    if matrices is not None and any(word in name for word in _NO_LAGS):
+        fix = 'Pass one of its matrices, with orientation="column_to_row", sign="absolute".'
+        raise InputError(f"{name} has several graphs, not one for each lag", where=where, fix=fix)
+    if matrices is None:
+        matrices = [getattr(model, "adjacency_matrix_", None)]
+    if matrices[0] is None:
+        raise InputError(f"{name} is not fitted", where=where, fix="Call its fit first.")
     layers = []
     for lag, matrix in enumerate(matrices):
         weights = np.ascontiguousarray(np.asarray(matrix, dtype=np.float64).T)
-        if weights.ndim != 2:  # VARMALiNGAM has two stacks
-            fix = 'Pass one as (d, d, lags + 1), with orientation="column_to_row", sign="absolute".'
-            raise InputError("has stacks of matrices", where=where, fix=fix)
         common = np.isnan(weights) & np.isnan(weights.T)
         if lag or not common.any():
             layers.append(Layer(len(weights), weights, late=lag > 0))
@@ -176,6 +156,8 @@ def _from_results(results: Mapping[Any, Any], where: str) -> Side | None:
     """The record of causal-learn's GES, or tigramite's results, whose test statistics rank the cells."""
     if _is_general_graph(results.get("G")):
         return _from_causal_learn(results["G"], where)
+    if "val_matrix" in results and "graph" not in results:
+        raise InputError("has no graph", where=where, fix="Pass the results of PCMCI with their graph.")
     if "graph" not in results or np.asarray(results["graph"]).dtype.kind not in "US":
         return None
     layers = decoded(results["graph"], "tigramite", where)
@@ -191,8 +173,6 @@ def _sizes(values: Any) -> AnyArray:
 
 
 # ---- matrices of marks
-
-Table = Mapping[Any, int]
 
 
 def _arrows(both: Kind) -> dict[tuple[int, int], int]:
@@ -228,7 +208,7 @@ MATRICES: dict[str, dict[tuple[int, int], int]] = {
 }
 ENCODINGS = (*MATRICES, "tigramite")
 # Lagged links: time orients them, and the mark at the earlier end may be open.
-_LATER: Table = {
+_LATER: Mapping[Any, int] = {
     "": Kind.NONE,
     "-->": Kind.FORWARD,
     "o->": Kind.CIRCLE_HEAD,
@@ -250,7 +230,7 @@ def decoded(value: Any, encoding: str, where: str) -> tuple[Layer, ...]:
     return (Layer.of_kinds(_kinds(codes, MATRICES[encoding], encoding, where)),)
 
 
-def _kinds(codes: AnyArray, table: Table, encoding: str, where: str) -> AnyArray:
+def _kinds(codes: AnyArray, table: Mapping[Any, int], encoding: str, where: str) -> AnyArray:
     """The kind of the edge between the node of each row and that of each column."""
     nothing: Any = "" if codes.dtype.kind == "U" else 0
     kinds = np.full(codes.shape, -1)
@@ -266,10 +246,7 @@ def _tigramite(value: Any, where: str) -> tuple[Layer, ...]:
     PCMCI+ writes `o-o` for an undirected edge and `x-x` for one with conflicting directions; LPCMCI, which writes other
     open ends too, for circles. At lag 0 one of the two cells of a pair is enough.
     """
-    try:
-        links = np.asarray(value).astype(np.str_)
-    except (ValueError, TypeError, RuntimeError):  # rows of different lengths, or a tensor
-        raise InputError("is not an array of tigramite's links", where=where, fix="Pass an array of text.") from None
+    links = as_array(value, where, ragged="Pass an array of tigramite's links.").astype(np.str_)
     links = links[:, :, np.newaxis] if links.ndim == 2 else links
     if links.ndim != 3 or links.shape[0] != links.shape[1] or not links.shape[2]:
         raise InputError(f"expected tigramite's links (d, d, lags + 1), found shape {links.shape}", where=where)
@@ -290,11 +267,6 @@ def _tigramite(value: Any, where: str) -> tuple[Layer, ...]:
 
 def _refuse(wrong: AnyArray, codes: AnyArray, encoding: str, where: str) -> None:
     if wrong.any():
-        first = tuple(int(index) for index in np.argwhere(wrong)[0])
-        opposite = codes[(first[1], first[0], *first[2:])]
-        raise InputError(
-            f"{np.count_nonzero(wrong)} cells have marks that the {encoding} encoding does not have, the first at "
-            f"{first}: {codes[first]!s} with {opposite!s} opposite",
-            where=where,
-            fix="Name the encoding that the tool writes.",
-        )
+        first = tuple(np.argwhere(wrong)[0].tolist())
+        what = f"{wrong.sum()} cells have marks that the {encoding} encoding does not have, the first {codes[first]!s}"
+        raise InputError(f"{what} at {first}", where=where, fix="Name the encoding that the tool writes.")

@@ -111,7 +111,7 @@ def _log_choose(n: int, k: int) -> float:
 )
 def threshold_from_truth(pairs: Sequence[Pair], results: Mapping[str, Result]) -> Evidence | None:
     """The threshold is the best one given the truth."""
-    threshold, f1 = float(str(pairs[0].cut.threshold)), results.get("directed_f1")
+    threshold, f1 = pairs[0].cut.threshold, results.get("directed_f1")
     # As written at its own precision; 0.1 + 0.2 is as round as 0.3.
     digits = len(f"{threshold:.12g}".partition("e")[0].replace(".", "").strip("-0"))
     if f1 is None or not f1.defined or digits < 4:
@@ -144,11 +144,8 @@ def cells_without_a_score(pairs: Sequence[Pair]) -> Evidence | None:
 def self_loops(pairs: Sequence[Pair]) -> Evidence | None:
     """There are edges from nodes to themselves."""
     counts = np.sum([(pair.truth[0].loops, pair.prediction[0].loops) for pair in pairs], axis=0).tolist()
-    loops = dict(zip(("A_true", "A_pred"), counts, strict=True))
-    if not any(counts):
-        return None
-    where = " and ".join(name for name, count in loops.items() if count)
-    return {"loops": plural(sum(counts), f"self-loop in {where} is", f"self-loops in {where} are")}
+    where = " and ".join(name for name, count in zip(("A_true", "A_pred"), counts, strict=True) if count)
+    return {"loops": plural(sum(counts), f"self-loop in {where} is", f"self-loops in {where} are")} if where else None
 
 
 @check(

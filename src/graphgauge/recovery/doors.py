@@ -11,19 +11,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graphgauge.core.disk import read_json
 from graphgauge.core.door import CONFIDENCE, METRICS, NAN, PROTOCOL, Door, Input, Option
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.types import AnyArray
 from graphgauge.io.arrays import open_array
 from graphgauge.io.tables import read_set, read_table
-from graphgauge.io.text import read_lines, read_numbers
+from graphgauge.io.text import read_numbers
 from graphgauge.recovery.evaluate import SHD
-from graphgauge.recovery.graph import Graph
 from graphgauge.recovery.reading import SIGNS
 
-_GRAPH, _NAMES = "graphgauge.recovery.doors:read_graph", "graphgauge.recovery.doors:read_names"
+_GRAPH = "graphgauge.recovery.doors:read_graph"
 _Words = str | tuple[str, ...]
 
 DOORS = (
@@ -34,7 +32,7 @@ DOORS = (
         inputs=(
             Input("true", "The true graph: entries other than 0 are edges.", _GRAPH, required=True, argument="A_true"),
             Input("pred", "Scores, weights or marks of the predicted graph.", _GRAPH, required=True, argument="A_pred"),
-            Input("sources", "The nodes from which edges can start, a name per line.", _NAMES),
+            Input("sources", "The nodes from which edges can start, a name per line.", "labels"),
         ),
         options=(
             Option("threshold", float | None, None, "Scores above it are edges: 0.5, or 0 for weights."),
@@ -56,9 +54,8 @@ DOORS = (
 def read_graph(path: Path) -> Any:
     """A graph file in a form that `evaluate` takes.
 
-    .npy, .npz (also scipy's sparse format) and files of torch have matrices or stacks; .csv and .parquet a matrix, with
-    or without names, or a table of edges; .json a matrix, or nodes and edges as networkx writes them; .gml and .graphml
-    networks.
+    .npy, .npz (also scipy's sparse format), .json and files of torch have matrices or stacks; .csv and .parquet a
+    matrix, with or without names, or a table of edges; .gml and .graphml networks.
     """
     ending = path.suffix.lower()
     if not path.is_dir() and path.stat().st_size == 0:
@@ -67,8 +64,6 @@ def read_graph(path: Path) -> Any:
         return _from_csv(path)
     if ending == ".parquet":
         return _from_table(read_table(str(path)))
-    if ending == ".json":
-        return _from_json(path)
     if ending in (".gml", ".graphml"):
         networkx = need("networkx", f"reading {ending}")
         try:
@@ -76,14 +71,6 @@ def read_graph(path: Path) -> Any:
         except networkx.NetworkXError as error:
             raise ValueError(str(error)) from None
     return read_set(str(path)) if ending == ".npz" else open_array(path)
-
-
-def read_names(path: Path) -> tuple[str, ...]:
-    """Names of nodes, one in each line."""
-    names = tuple(line.strip() for line in read_lines(path) if line.strip())
-    if not names:
-        raise InputError("names no node", where=str(path), fix="Write one name in each line.")
-    return names
 
 
 def _from_csv(path: Path) -> Any:
@@ -109,18 +96,3 @@ def _from_table(columns: Mapping[str, AnyArray]) -> Mapping[str, AnyArray]:
     if len(columns) - rows in (0, 1) and not {"source", "target"} <= set(columns):
         return columns
     return {name: column if column.dtype.kind == "f" else column.astype(str) for name, column in columns.items()}
-
-
-def _from_json(path: Path) -> Any:
-    content = read_json(path)
-    if isinstance(content, list):
-        return np.array(content, dtype=np.float64)
-    if not isinstance(content, dict) or "nodes" not in content or not {"edges", "links"} & set(content):
-        fix = "Write a matrix as lists, or an object with nodes and edges."
-        raise InputError("is neither a matrix nor a graph", where=str(path), fix=fix)
-    nodes = [str(node["id"] if isinstance(node, dict) else node) for node in content["nodes"]]
-    keys = ("source", "target", "weight")
-    listed = content["edges"] if "edges" in content else content["links"]
-    rows = [[edge.get(key, 1) for key in keys] if isinstance(edge, dict) else [*edge, 1][:3] for edge in listed]
-    edges = [(str(source), str(target), weight) for source, target, weight in rows]
-    return Graph.from_edges(edges, nodes=nodes, directed=bool(content.get("directed", True)))

@@ -26,8 +26,8 @@ from graphgauge.recovery.structure import BOUNDS, models_of
 SHD = ("pair", "cell")
 # Sizes of F1@K in true edges: those of the default, and all.
 USUAL_FRACTIONS, FRACTIONS = (0.5, 1.0, 1.5), (0.5, 0.75, 1.0, 1.5, 2.0)
-# Sizes above which metrics that take long have to be named.
-_QUICK_NODES, _QUICK_EDGES = 1000, 1_000_000
+# With more nodes, metrics that take long have to be named.
+_QUICK_NODES = 1000
 _ADJUSTMENT = ("sid", "parent_aid", "ancestor_aid", "oset_aid", "member_sid")
 
 
@@ -42,7 +42,7 @@ def evaluate(
     orientation: str | Sequence[str | None] = "row_to_column",
     encoding: str | Sequence[str | None] | None = None,
     nodes: int | str | Sequence[Hashable] | None = None,
-    columns: Mapping[str, str] | Sequence[Mapping[str, str] | None] | None = None,
+    columns: Mapping[str, str] | None = None,
     lagged: bool | None = None,
     sources: str | Sequence[Hashable] | None = None,
     zero_division: float | None = None,
@@ -61,8 +61,7 @@ def evaluate(
         (source, target, weight), a `Graph`, a frame. A result of networkx, pgmpy, causal-learn, gcastle, lingam or
         tigramite. Several graphs, as a stack (graphs, d, d) or a list, are averaged; one truth may stand for all.
     threshold
-        An edge is predicted if its score is greater; 0.5 for scores, 0 for weights. A learner of gcastle has its own
-        edges, or, with a threshold, those of its weights.
+        An edge is predicted if its score is greater; 0.5 for scores, 0 for weights.
     shd
         What `directed_shd` counts: `pair`, a reversal costs 1, or `cell`, a reversal costs 2.
     sign
@@ -77,12 +76,11 @@ def evaluate(
         names, the names in the order of the other's rows.
     columns
         The columns of tables of edges: `{"source": …, "target": …, "weight": …}`, where a truth needs no weight; those
-        of the truth, if they have other names, as `"true_source"` and `"true_target"`, or in a pair of both.
+        of the truth, if they have other names, as `"true_source"` and `"true_target"`.
     lagged
         The matrices are (d, d, lags + 1): `A[i, j, l]` leads from i at t − l to j at t. Results that have lags say so.
     sources
-        The nodes from which edges can start, by name or as a mask, or `listed` for those from which true edges do; no
-        other cells count.
+        The nodes from which edges can start, or `listed` for those from which true edges do; no other cells count.
     zero_division
         The value of a ratio without denominator; by default NaN, with a reason.
     metrics
@@ -177,23 +175,16 @@ class Comparison:
             layers = [*((pair, [lag]) for lag in pair.lags), (pair.summary(), [0]), (pair, pair.lags[1:])]
             samples = {name: replace(samples[name], layers=layers) for name in ("edges", "curves")}
         rows = {name: replace(sample, averaged=False) for name, sample in samples.items()}
-        kept = [each for each in chosen if any(need in rows for need in each[0].needs)]
         cells = rows["edges"]["cells"]  # type: ignore[index]
-        return {axis: broken_down(axis, labels, cells, kept, rows, confidence=level, skipped=found.skipped)}
+        return {axis: broken_down(axis, labels, cells, chosen, rows, confidence=level, skipped=found.skipped)}
 
     def slow(self, chosen: Iterable[Chosen], named: Collection[str]) -> dict[str, str]:
-        """Metrics that take long on graphs of this size and were not named, with the reason."""
-        edges: Any = self.samples["edges"]
-        many = int(edges["true_pairs"].sum() + edges["predicted_pairs"].sum()) > _QUICK_EDGES
-        large = sum(pair.d for pair in self.pairs) > _QUICK_NODES
-        limit = f"{_QUICK_EDGES:,} edges" if many else f"{_QUICK_NODES:,} nodes"
-        slow = [
-            metric.key_of(**params)
-            for metric, params in chosen
-            if "models" in metric.needs and (many or (large and metric.name in _ADJUSTMENT))
-        ]
-        reason = f"takes long with more than {limit}: name it in metrics= to compute it"
-        return {key: reason for key in slow if key not in named}
+        """Adjustment distances of large graphs that were not named, with the reason."""
+        if sum(pair.d for pair in self.pairs) <= _QUICK_NODES:
+            return {}
+        reason = f"takes long with more than {_QUICK_NODES:,} nodes: name it in metrics= to compute it"
+        keys = [metric.key_of(**params) for metric, params in chosen if metric.name in _ADJUSTMENT]
+        return {key: reason for key in keys if key not in named}
 
     def conventions(self, reading: Reading) -> dict[str, str]:
         """What changes the numbers, or how the output was read."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric, require_shape, sorted_unique
-from graphgauge.core.errors import InputError
+from graphgauge.core.arrays import as_numeric
+from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.grid import Grid
 from graphgauge.core.registry import find
 from graphgauge.core.types import Floats
@@ -19,10 +19,12 @@ from graphgauge.recovery.graph import Graph, Kind
 from graphgauge.recovery.reading import Reading, pairs
 from graphgauge.recovery.structure import models_of
 
-# Points of a threshold sweep, and how many scores they are chosen from.
-_POINTS, _LOOKED_AT = 200, 1 << 20
+# Areas under the precision-recall curve, with their metrics.
+_AREAS = {"steps": "auprc", "trapezoid": "auprc_trapezoid"}
+# The columns of a threshold sweep, and its most rows.
 _DIRECTED = "directed_precision", "directed_recall", "directed_f1", "directed_shd"
 _SWEPT = ("tp", "fp", "fn", *_DIRECTED, "skeleton_f1", "skeleton_shd")
+_POINTS = 200
 
 
 def shd(A_true: Any, A_pred: Any, *, kind: str = "pair", **reading: Any) -> int:
@@ -49,7 +51,7 @@ def shd(A_true: Any, A_pred: Any, *, kind: str = "pair", **reading: Any) -> int:
     >>> recovery.shd(true, reversed), recovery.shd(true, reversed, kind="cell")
     (1, 2)
     """
-    return _distance("directed_shd", Comparison(_one(A_true, A_pred, reading), kind))
+    return _distance("directed_shd", _compared(A_true, A_pred, reading, shd=kind))
 
 
 def skeleton_shd(A_true: Any, A_pred: Any, **reading: Any) -> int:
@@ -73,7 +75,7 @@ def skeleton_shd(A_true: Any, A_pred: Any, **reading: Any) -> int:
     >>> recovery.skeleton_shd([[0, 1, 0], [0, 0, 0], [0, 0, 0]], [[0, 0, 0], [1, 0, 1], [0, 0, 0]])
     1
     """
-    return _distance("skeleton_shd", Comparison(_one(A_true, A_pred, reading)))
+    return _distance("skeleton_shd", _compared(A_true, A_pred, reading))
 
 
 def directed_f1(A_true: Any, A_pred: Any, *, zero_division: float | None = None, **reading: Any) -> float:
@@ -99,7 +101,7 @@ def directed_f1(A_true: Any, A_pred: Any, *, zero_division: float | None = None,
     >>> round(recovery.directed_f1([[0, 1], [0, 0]], [[0, 0.9], [0.8, 0]]), 4)
     0.6667
     """
-    return _value("directed_f1", Comparison(_all(A_true, A_pred, reading), zero_division=zero_division))
+    return _value("directed_f1", _compared(A_true, A_pred, reading, zero_division=zero_division))
 
 
 def orientation_accuracy(A_true: Any, A_pred: Any, **reading: Any) -> float:
@@ -123,7 +125,7 @@ def orientation_accuracy(A_true: Any, A_pred: Any, **reading: Any) -> float:
     >>> recovery.orientation_accuracy([[0, 1, 1], [0, 0, 0], [0, 0, 0]], [[0, 1, 0], [0, 0, 0], [1, 0, 0]])
     0.5
     """
-    return _value("orientation_accuracy", Comparison(_all(A_true, A_pred, reading)))
+    return _value("orientation_accuracy", _compared(A_true, A_pred, reading))
 
 
 def auprc(A_true: Any, A_pred: Any, *, area: str = "steps", **reading: Any) -> float:
@@ -149,9 +151,7 @@ def auprc(A_true: Any, A_pred: Any, *, area: str = "steps", **reading: Any) -> f
     >>> recovery.auprc([[0, 1], [0, 0]], [[0, 0.4], [0.7, 0]])
     0.5
     """
-    if area not in ("steps", "trapezoid"):
-        raise InputError(f"area is {area!r:.60}", fix="Write steps or trapezoid.")
-    return _value("auprc" if area == "steps" else "auprc_trapezoid", Comparison(_all(A_true, A_pred, reading)))
+    return _value(_AREAS[one_of("area", area, tuple(_AREAS))], _compared(A_true, A_pred, reading))
 
 
 def roc_auc(A_true: Any, A_pred: Any, **reading: Any) -> float:
@@ -175,7 +175,7 @@ def roc_auc(A_true: Any, A_pred: Any, **reading: Any) -> float:
     >>> recovery.roc_auc([[0, 1, 0], [0, 0, 0], [0, 0, 0]], [[0, 0.4, 0.1], [0.4, 0, 0], [0, 0, 0]])
     0.9
     """
-    return _value("roc_auc", Comparison(_all(A_true, A_pred, reading)))
+    return _value("roc_auc", _compared(A_true, A_pred, reading))
 
 
 def f1_at_k(
@@ -203,9 +203,8 @@ def f1_at_k(
     >>> recovery.f1_at_k([[0, 1], [0, 0]], [[0, 0.9], [0.3, 0]], fractions=(1, 2))
     {'f1_at_1.0e': 1.0, 'f1_at_2.0e': 0.6666666666666666}
     """
-    metric, curves = find("f1_at", "recovery")[0], Comparison(_all(A_true, A_pred, reading)).samples["curves"]
-    sizes = [float(fraction) for fraction in np.atleast_1d(fractions)]
-    return {metric.key_of(fraction=each): float(metric(curves, fraction=each).value[0]) for each in sizes}
+    compared = _compared(A_true, A_pred, reading)
+    return {(key := f"f1_at_{float(each)}e"): _value(key, compared) for each in np.atleast_1d(fractions)}
 
 
 def threshold_sweep(A_true: Any, A_pred: Any, thresholds: Sequence[float] | None = None, **reading: Any) -> Grid:
@@ -232,12 +231,9 @@ def threshold_sweep(A_true: Any, A_pred: Any, thresholds: Sequence[float] | None
     >>> sweep["threshold"].tolist(), sweep["directed_precision"].tolist()
     ([0.1, 0.5], [0.5, 1.0])
     """
-    compared = _all(A_true, A_pred, {"threshold": 0.0, **reading})
-    if thresholds is None:
-        return swept(compared, scores_of(compared))
-    given = as_numeric(thresholds, "thresholds")
-    require_shape(given, (None,), "thresholds", "Pass a list of numbers.")
-    return swept(compared, np.unique(given.astype(np.float64)))
+    compared = _compared(A_true, A_pred, {"threshold": 0.0, **reading}).pairs
+    given = scores_of(compared) if thresholds is None else as_numeric(thresholds, "thresholds").astype(np.float64)
+    return swept(compared, np.unique(given))
 
 
 def cpdag(graph: Any, **reading: Any) -> Graph:
@@ -269,12 +265,10 @@ def cpdag(graph: Any, **reading: Any) -> Graph:
     >>> recovery.cpdag([[0, 1], [0, 0]]).marks
     ('---',)
     """
-    both = {
-        name: (reading[name], reading[name])
-        for name in ("orientation", "encoding")
-        if isinstance(reading.get(name), str)
-    }
-    (pair,) = _one(graph, graph, {"sign": "keep", **reading, **both})
+    for option in ("orientation", "encoding"):  # of the truth; one value would be the prediction's
+        if isinstance(reading.get(option), str):
+            reading[option] = (reading[option], None)
+    (pair,) = _compared(graph, [], reading).pairs
     model, names = models_of(pair)[0], pair.names
     flaw = model.flaw if not model.lines.size else "it has undirected edges already"
     if flaw is not None:
@@ -292,40 +286,35 @@ def cpdag(graph: Any, **reading: Any) -> Graph:
 
 def swept(compared: tuple[Pair, ...], thresholds: Floats) -> Grid:
     """The metrics at each threshold."""
-    metrics = [find(key, "recovery")[0] for key in _SWEPT]
-    rows = [Comparison(tuple(pair.at(float(at)) for pair in compared)).samples["edges"] for at in thresholds]
-    columns = {metric.key: np.array([metric(edges).value[0] for edges in rows]) for metric in metrics}
-    return Grid({"threshold": thresholds, **columns})
+    rows = [Comparison(tuple(pair.at(float(at)) for pair in compared)) for at in thresholds]
+    return Grid({"threshold": thresholds} | {key: np.array([_value(key, row) for row in rows]) for key in _SWEPT})
 
 
 def scores_of(compared: tuple[Pair, ...]) -> Floats:
     """The finite scores in order, or evenly spaced ones if there are many."""
     parts = [ranked(pair, lag) for pair in compared for lag in pair.lags]
-    some = [part.counted[:: max(1, part.every.size // _LOOKED_AT)].astype(np.float64) for part in parts]
-    found: Floats = sorted_unique(np.concatenate([*some, np.zeros(int(any(part.zeros for part in parts)))]))
-    # Below 0, cells that are not stored would be edges.
-    found = found[np.isfinite(found) & (found >= (0 if any(part.zeros for part in parts) else -np.inf))]
-    return found[np.linspace(0, len(found) - 1, _POINTS).astype(np.int64)] if len(found) > _POINTS else found
+    # Cells that are not stored score 0; below that they would be edges.
+    lowest = [0.0] if any(part.zeros for part in parts) else []
+    scores: Floats = np.unique(np.concatenate([*(part.counted.astype(np.float64) for part in parts), lowest]))
+    scores = scores[np.isfinite(scores) & (scores >= min(lowest, default=-np.inf))]
+    return scores[np.linspace(0, len(scores) - 1, min(len(scores), _POINTS)).astype(np.int64)]
 
 
-def _all(A_true: Any, A_pred: Any, reading: dict[str, Any]) -> tuple[Pair, ...]:
-    return tuple(pairs(A_true, A_pred, Reading(**reading)))
+def _compared(A_true: Any, A_pred: Any, reading: dict[str, Any], **counting: Any) -> Comparison:
+    return Comparison(tuple(pairs(A_true, A_pred, Reading(**reading))), **counting)
 
 
-def _one(A_true: Any, A_pred: Any, reading: dict[str, Any]) -> tuple[Pair, ...]:
-    compared = _all(A_true, A_pred, reading)
-    if len(compared) > 1:
-        raise InputError(f"{len(compared)} graphs have no single distance", fix="Use evaluate().")
-    return compared
+def _value(key: str, compared: Comparison) -> float:
+    """The value of one metric."""
+    metric, params = find(key, "recovery")
+    return float(metric(compared.samples[metric.needs[0]], **params).value[0])
 
 
-def _value(key: str, comparison: Comparison) -> float:
-    metric, _ = find(key, "recovery")
-    return float(metric(comparison.samples[metric.needs[0]]).value[0])
-
-
-def _distance(key: str, comparison: Comparison) -> int:
-    value = _value(key, comparison)
+def _distance(key: str, compared: Comparison) -> int:
+    """The distance of two graphs."""
+    if len(compared.pairs) > 1:
+        raise InputError(f"{len(compared.pairs)} graphs have no single distance", fix="Use evaluate().")
+    value = _value(key, compared)
     if np.isnan(value):
         raise InputError("graphs without a pair of nodes have no distance", where="A_true and A_pred")
     return int(value)

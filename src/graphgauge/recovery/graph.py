@@ -111,33 +111,23 @@ class Graph:
         """A graph of `edges`, tuples (source, target) or (source, target, weight); `parts` are those of `Graph`."""
         listed = list(edges)
         for edge in listed:
-            if not isinstance(edge, tuple | list) or len(edge) not in (2, 3):
-                raise InputError(
-                    f"{edge!r:.80} is not an edge", fix="An edge is (source, target) or with a weight third."
-                )
-        if len(set(map(len, listed))) > 1:
-            raise InputError("edges of different lengths", fix="Give all of them a weight, or none.")
+            if not isinstance(edge, tuple | list) or len(edge) not in (2, 3) or len(edge) != len(listed[0]):
+                fix = "An edge is (source, target), or all have a weight third."
+                raise InputError(f"{edge!r:.80} is not an edge", fix=fix)
         source, target, *weight = zip(*listed, strict=True) if listed else ((), ())
         return cls(source, target, *map(list, weight), **parts)
-
-    def __len__(self) -> int:
-        return len(self.source)
 
     def ends(self) -> AnyArray:
         """The marks at source and target of each edge, (edges, 2)."""
         if self.marks is None:
-            return np.tile((TAIL, HEAD if self.directed else TAIL), (len(self), 1))
+            return np.tile((TAIL, HEAD if self.directed else TAIL), (len(self.source), 1))
         return np.array([MARKS[text] for text in self.marks], np.int64).reshape(-1, 2)
 
 
 def distinct_names(names: Iterable[Any], where: str) -> Names:
     """Names of nodes as a tuple, each once."""
-    try:
-        listed = tuple(names)
-        counted = Counter(listed)
-    except TypeError:
-        raise InputError(f"{names!r:.80} cannot name nodes", where=where, fix="List text, numbers or tuples.") from None
-    twice = next((name for name, count in counted.items() if count > 1), None)
+    listed = tuple(names)
+    twice = next((name for name, count in Counter(listed).items() if count > 1), None)
     if twice is not None:
         raise InputError(f"the node {twice!r} occurs twice among the names", where=where)
     return listed
@@ -156,11 +146,9 @@ def numbers_of(names: Iterable[Hashable], order: Names, where: str) -> Ints:
     listed = list(names)
     unknown = list(dict.fromkeys(repr(name) for name in listed if spelt(name) not in place))
     if unknown:
-        fix = f"Known: {some([repr(name) for name in order])}."
-        if isinstance(order, range):
-            fix = (
-                f'The nodes are 0 … {len(order) - 1}; pass nodes= to name them, or nodes="listed" for those that occur.'
-            )
+        fix = (
+            f'The nodes are {some(list(map(repr, order)))}; pass nodes= to name them, or "listed" for those that occur.'
+        )
         raise InputError(f"unknown nodes: {some(unknown)}", where=where, fix=fix)
     return np.array([place[spelt(name)] for name in listed], np.int64)
 
@@ -172,11 +160,10 @@ def some(labels: Sequence[str]) -> str:
 
 def refuse_other_names(own: Names, order: Names, where: str) -> None:
     """Refuse nodes that are not those in `order`."""
-    lacks = [repr(name) for name in set(order) - set(own)]
-    adds = [repr(name) for name in set(own) - set(order)]
-    if lacks or adds:
-        parts = [f"{word} {some(sorted(labels))}" for word, labels in (("lacks", lacks), ("adds", adds)) if labels]
-        raise InputError(f"node names differ: {' and '.join(parts)}", where=where, fix="Nodes are matched by name.")
+    lacks, adds = (some(sorted(map(repr, names))) or "none" for names in (set(order) - set(own), set(own) - set(order)))
+    if set(own) != set(order):
+        what = f"node names differ: lacks {lacks} and adds {adds}"
+        raise InputError(what, where=where, fix="Nodes are matched by name.")
 
 
 # ---- edges between numbers
@@ -354,15 +341,6 @@ class Layer:
         return words, kinds
 
     # ---- the same graph otherwise
-
-    def turned(self) -> Layer:
-        """Every arrow the other way."""
-        scores = None if self.scores is None else self.scores.T
-        if self.matrix is not None:
-            return replace(self, matrix=np.ascontiguousarray(self.matrix.T), scores=scores)
-        cells, kinds, weights = self.edges or self.listed
-        cells = np.where(kinds < Kind.LINE, mirrored(cells, self.d), cells)
-        return replace(self, edges=Listed.ordered(cells, kinds, weights), scores=scores)
 
     def renumbered(self, number: Ints, d: int) -> Layer:
         """Node i becomes node `number[i]` of d."""

@@ -8,7 +8,6 @@ of two of them, `edges.number` a number, and `edges.estimate` takes any value pe
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import inf, nan
@@ -16,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.errors import OptionError
+from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.metric import Estimate, NoChance
 from graphgauge.recovery import samples as of
 from graphgauge.recovery.samples import Curves, Edges, Models, Weights
-from graphgauge.recovery.structure import BOUNDS, Model, NotDefined, adjustment_distance, over_members
+from graphgauge.recovery.structure import BOUNDS, Model, adjustment_distance, over_members
 
 _NO_TRUE_ARROW, _NO_PREDICTED_ARROW = "no directed true edges", "no directed predicted edges"
 _NO_ARROW, _NO_EDGE = "neither graph has a directed edge", "both graphs are empty"
@@ -359,7 +358,10 @@ def v_structure_f1(models: Models) -> Estimate:
     conventions={"counts": "pairs, whatever shd is", "graphs": "DAGs, or CPDAGs with a named encoding"},
 )
 def cpdag_shd(models: Models) -> Estimate:
-    """Structural Hamming distance in pairs between the equivalence classes (CPDAGs) of both graphs."""
+    """Structural Hamming distance in pairs between the equivalence classes (CPDAGs) of both graphs.
+
+    A graph with undirected edges stands for its class as it is.
+    """
     return models.distance(lambda true, found: true.compared.distance(found.compared))
 
 
@@ -399,55 +401,28 @@ def oset_aid(models: Models) -> Estimate:
     return models.distance(partial(adjustment_distance, "oset_aid"), ordered=True)
 
 
-# ---- members of classes
-
-_MEMBERS: dict[str, Any] = {
-    "laws": of.ONE_WAY,
-    "conventions": {"members": "all DAGs that a CPDAG or MPDAG represents, each counted once; the truth is a DAG"},
-}
-_DISTANCE = {name: of.DISTANCE[name] for name in ("direction", "bounds", "reference")}
+# ---- members of a class
 
 
-@of.models("member_shd_{bound}", **_MEMBERS, **_DISTANCE)
-def member_shd(models: Models, *, bound: str = "mean") -> Estimate:
-    """The least (`min`), mean or greatest (`max`) SHD in pairs over the DAGs that the prediction represents."""
-    return _over_members(models, bound, lambda truth, dag: truth.distance(dag))
-
-
-@of.models("member_f1_{bound}", **_MEMBERS, reference="rijsbergen1979")
-def member_f1(models: Models, *, bound: str = "mean") -> Estimate:
-    """The least (`min`), mean or greatest (`max`) directed F1 over the DAGs that the prediction represents."""
-
-    def f1(truth: Model, dag: Model) -> float:
-        both = len(truth.keys) + len(dag.keys)
-        if not both and models.zero_division != models.zero_division:
-            raise NotDefined("both graphs are empty")
-        right = len(np.intersect1d(truth.arrows, dag.arrows, assume_unique=True))
-        return 2 * right / both if both else models.zero_division
-
-    return _over_members(models, bound, f1)
-
-
-@of.models("member_sid_{bound}", **_MEMBERS | {"reference": "peters2015"}, direction="lower", bounds=(0, inf))
+@of.models(
+    "member_sid_{bound}",
+    direction="lower",
+    bounds=(0, inf),
+    reference="peters2015",
+    laws=of.ONE_WAY,
+    conventions={"members": "all DAGs that a CPDAG or MPDAG represents, each counted once; the truth is a DAG"},
+)
 def member_sid(models: Models, *, bound: str = "mean") -> Estimate:
     """The least (`min`), mean or greatest (`max`) SID over the DAGs that the prediction represents.
 
     The least and the greatest are the bounds of Peters and Bühlmann.
     """
-    distance = partial(adjustment_distance, "sid")
-    return _over_members(models, bound, distance, ordered=True)
-
-
-def _over_members(
-    models: Models, bound: str, value: Callable[[Model, Model], float], *, ordered: bool = False
-) -> Estimate:
-    if bound not in BOUNDS:
-        raise OptionError(f"{bound!r} is not one of {', '.join(BOUNDS)}")
+    one_of("bound", bound, BOUNDS)
 
     def between(truth: Model, found: Model) -> float:
-        return over_members(found, partial(value, truth))[bound]
+        return over_members(found, partial(adjustment_distance, "sid", truth))[bound]
 
-    return models.distance(between, ordered=ordered, dags=(0,))
+    return models.distance(between, ordered=True, dags=(0,))
 
 
 # ---- weights

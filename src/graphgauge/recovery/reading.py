@@ -16,7 +16,7 @@ from graphgauge.core.arrays import as_array, as_numeric, is_frame, is_tensor, on
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy, number
 from graphgauge.core.types import AnyArray, Ints, Mask
-from graphgauge.recovery.adapters import Side, decoded, from_library, has_lags, listed
+from graphgauge.recovery.adapters import Side, decoded, from_library, listed
 from graphgauge.recovery.compare import Pair
 from graphgauge.recovery.graph import (
     Cut,
@@ -74,7 +74,7 @@ class Reading:
     orientation: Any = _FORWARD
     encoding: Any = None
     nodes: Any = None
-    columns: Any = None
+    columns: Mapping[str, str] | None = None
     lagged: bool | None = None
     sources: Any = None
     nan: str = "raise"
@@ -92,12 +92,11 @@ class Reading:
         """How truth and prediction are written."""
         orientations = _for_both("orientation", self.orientation, _FORWARD)
         encodings = _for_both("encoding", self.encoding, None)
-        columns = self.columns
-        if isinstance(columns, Mapping):  # of both tables, unless some are called `true_…`
-            own = {role: name for role, name in columns.items() if not str(role).startswith("true_")}
-            true = {role.removeprefix("true_"): name for role, name in columns.items() if role not in own}
-            columns = own | true, own if own or not true else None
-        truth, prediction = zip(_ARGUMENTS, orientations, encodings, _for_both("columns", columns, None), strict=True)
+        named = self.columns or {}
+        own = {role: name for role, name in named.items() if not role.startswith("true_")}
+        true = {role.removeprefix("true_"): name for role, name in named.items() if role not in own}
+        columns = own | true or None, own or None
+        truth, prediction = zip(_ARGUMENTS, orientations, encodings, columns, strict=True)
         return Form(*truth), Form(*prediction)
 
 
@@ -123,13 +122,12 @@ def _one_word(value: Any) -> Any:
 
 def pairs(A_true: Any, A_pred: Any, reading: Reading) -> list[Pair]:
     """Each pair of a true and a predicted graph, over the same nodes in the same order."""
-    arguments = (A_true, A_pred)
-    said = [has_lags(value, where) for value, where in zip(arguments, _ARGUMENTS, strict=True)]
-    lagged = any(said) if reading.lagged is None else reading.lagged
+    opened = [_opened(value, where) for value, where in zip((A_true, A_pred), _ARGUMENTS, strict=True)]
+    lagged = any(map(_has_lags, opened)) if reading.lagged is None else reading.lagged
     forms = [replace(form, lagged=lagged) for form in reading.forms]
-    truths, predictions = (_several(value, form) for value, form in zip(arguments, forms, strict=True))
-    found = [A_pred] if predictions is None else predictions
-    true = [A_true] * len(found) if truths is None else truths
+    truths, predictions = (_several(value, form) for value, form in zip(opened, forms, strict=True))
+    found = [opened[1]] if predictions is None else predictions
+    true = [opened[0]] * len(found) if truths is None else truths
     if len(true) != len(found) or not found:
         ones = "one prediction" if predictions is None else f"{len(found)} predicted ones"
         fix = "Pass as many of each, or one truth for all."
@@ -140,6 +138,19 @@ def pairs(A_true: Any, A_pred: Any, reading: Reading) -> list[Pair]:
     ]
 
 
+def _opened(value: Any, where: str) -> Any:
+    """A result of another library as a side, also each one in a list; anything else as it is."""
+    if isinstance(value, list):
+        return [from_library(part, where) or part for part in value]
+    return from_library(value, where) or value
+
+
+def _has_lags(opened: Any) -> bool:
+    """Whether a result, or the first of several, has lags of its own."""
+    first = opened[0] if isinstance(opened, list) and opened else opened
+    return isinstance(first, Side) and len(first.layers) > 1
+
+
 def _several(value: Any, form: Form) -> list[Any] | None:
     """The graphs of a stack or list; None for one graph."""
     if isinstance(value, list):
@@ -148,16 +159,12 @@ def _several(value: Any, form: Form) -> list[Any] | None:
         if any(map(_is_graph, value)):
             return value
         value = None if form.encoding else as_numeric(value, form.where)
-    if not isinstance(value, np.ndarray) and not is_tensor(value):
-        return None
-    has_text = isinstance(value, np.ndarray) and value.dtype.kind in "US"  # tigramite's links always have lags
-    return list(value) if value.ndim == (4 if form.lagged or has_text else 3) else None
+    is_stack = (isinstance(value, np.ndarray) or is_tensor(value)) and value.ndim == 3 + form.lagged
+    return list(value) if is_stack else None
 
 
 def _is_graph(part: Any) -> bool:
     """Whether a part of a list is a graph of its own, and not the row of a matrix."""
-    if isinstance(part, tuple):
-        return from_library(part, "") is not None
     if isinstance(part, list):
         return bool(part) and _are_edges(part)
     return not np.isscalar(part) and getattr(part, "ndim", 2) >= 2
@@ -165,7 +172,7 @@ def _is_graph(part: Any) -> bool:
 
 def _are_edges(value: list[Any]) -> bool:
     """Whether a list is one of edges."""
-    return all(isinstance(edge, tuple) and from_library(edge, "") is None for edge in value)
+    return all(isinstance(edge, tuple) for edge in value)
 
 
 # ---- one graph
@@ -173,18 +180,15 @@ def _are_edges(value: list[Any]) -> bool:
 
 def _read(value: Any, form: Form) -> Side:
     """One argument as a side."""
-    side = from_library(value, form.where) or _read_plain(value, form)
+    side = value if isinstance(value, Side) else _read_plain(value, form)
     if form.lagged and side.occur is not None:
         raise InputError("a list of edges has no lags", where=form.where, fix="Pass an array (d, d, lags + 1).")
     if len(side.layers) > 1 and not form.lagged:
         raise InputError("has lags", where=form.where, fix="Pass lagged=True, or leave it out.")
-    states_direction = side.states_marks or side.orientation is not None
-    if states_direction and form.orientation not in (_FORWARD, side.orientation):
+    if form.orientation not in (_FORWARD, side.orientation):
         what = f"orientation is {form.orientation}, and {form.where} states its directions itself"
         raise OptionError(what, fix="Leave orientation= out.")
-    if form.orientation == _FORWARD or states_direction:
-        return side
-    return replace(side, layers=tuple(layer.turned() for layer in side.layers))
+    return side
 
 
 def _read_plain(value: Any, form: Form) -> Side:
@@ -201,11 +205,12 @@ def _read_plain(value: Any, form: Form) -> Side:
     if hasattr(value, "tocsr") and hasattr(value, "nnz"):
         _refuse_many(max(value.shape), where)
         if form.encoding is None and not form.lagged:
-            return Side(where, (_from_sparse(value, where),))
+            layer = _from_sparse(value if form.orientation == _FORWARD else value.T, where)
+            return Side(where, (layer,), orientation=form.orientation)
         value = value.toarray()
     if form.encoding is not None:
         return Side(where, decoded(value, form.encoding, where), states_marks=True)
-    return Side(where, _matrices(as_numeric(value, where), form))
+    return Side(where, _matrices(as_numeric(value, where), form), orientation=form.orientation)
 
 
 def _matrices(array: AnyArray, form: Form) -> tuple[Layer, ...]:
@@ -215,6 +220,7 @@ def _matrices(array: AnyArray, form: Form) -> tuple[Layer, ...]:
         expected, fix = ("(d, d, lags + 1)", _LAGS) if form.lagged else ("(d, d) or (graphs, d, d)", _SQUARE)
         raise InputError(f"expected shape {expected}, found {array.shape}", where=form.where, fix=fix)
     lags = np.moveaxis(array, -1, 0) if form.lagged else array[np.newaxis]
+    lags = lags if form.orientation == _FORWARD else lags.swapaxes(1, 2)
     return tuple(Layer(len(each), np.ascontiguousarray(each), late=lag > 0) for lag, each in enumerate(lags))
 
 
@@ -245,9 +251,7 @@ def _from_table(table: Any, form: Form) -> Side:
     if index is None and len(names) == size + 1:
         index, names = [str(name) for name in values[names[0]].tolist()], names[1:]
     if len(names) != size or any(values[name].dtype.kind not in "fiubO" for name in names):
-        roles = ("true_source", "true_target") if columns and where == _ARGUMENTS[0] else _ROLES
-        named = ", ".join(f'"{role}": …' for role in roles)
-        fix = f"The columns are {some(list(map(str, values)))}; for edges pass columns={{{named}}}."
+        fix = f"The columns are {some(list(map(str, values)))}; for edges pass columns={_EDGE_COLUMNS}."
         raise InputError("is neither a square matrix nor a table of edges", where=where, fix=fix)
     rows, order = distinct_names(names if index is None else index, where), distinct_names(names, where)
     matrix = np.column_stack([values[name] for name in names]) if names else np.zeros((0, 0))
@@ -290,35 +294,24 @@ def _refuse_many(d: int, where: str) -> None:
 
 def _pair(truth: Side, prediction: Side, reading: Reading, row: int | None) -> Pair:
     """One pair; errors about values name its `row` among several."""
-    if reading.threshold is not None:
-        prediction = _to_cut(prediction)
+    if reading.threshold is not None and any(layer.scores is not None for layer in prediction.layers):
+        fix = "Leave threshold= out, or pass its scores as a matrix."
+        raise OptionError(f"{prediction.where} has a graph of its own, on which no threshold acts", fix=fix)
     names = _nodes((truth, prediction), reading.nodes)
-    true, found = (_placed(side, names, reading.nodes is not None) for side in (truth, prediction))
+    true, found = (_placed(side, names) for side in (truth, prediction))
     if len(true) != len(found):
         what = f"{len(true)} true lags with {len(found)} predicted ones"
         raise InputError(what, where=_BOTH, fix="Both need the same lags, from 0 on: pad with zeros.")
     sign = reading.sign or prediction.sign
     threshold = reading.threshold if reading.threshold is not None else 0.0 if sign == "absolute" else 0.5
     if prediction.states_marks and not 0 <= threshold < 1:
-        raise OptionError(
-            f"threshold is {threshold:g} for a graph of marks, whose edges score 1 and other cells 0",
-            fix="Pass a threshold of at least 0 and below 1, or none.",
-        )
-    # NumPy's numbers stay as they are: 0.3 in half the precision is as round as 0.3.
-    cut = Cut(threshold if isinstance(threshold, np.floating) else float(threshold), sign == "absolute")
+        what = f"threshold is {threshold:g} for a graph of marks, whose edges score 1 and other cells 0"
+        raise OptionError(what, fix="Pass a threshold of at least 0 and below 1, or none.")
+    # As it is written: 0.3 in single precision is 0.3.
+    cut = Cut(float(str(threshold)), sign == "absolute")
     pair = Pair(true, tuple(replace(layer, cut=cut) for layer in found), names)
     pair = replace(pair, sources=_sources(reading.sources, pair))
     return _checked(pair, sign, prediction.states_marks, reading.nan, row)
-
-
-def _to_cut(side: Side) -> Side:
-    """A prediction to which a threshold applies: of a learner the weights that its graph was cut from."""
-    if side.weights is not None:
-        return replace(side, layers=(side.weights,), states_marks=False, sign="absolute")
-    if any(layer.scores is not None for layer in side.layers):
-        fix = "Leave threshold= out, or pass its scores as a matrix."
-        raise OptionError(f"{side.where} has a graph of its own, on which no threshold acts", fix=fix)
-    return side
 
 
 # ---- nodes
@@ -336,12 +329,9 @@ def _nodes(sides: tuple[Side, Side], nodes: Any) -> Names:
         if are_numbers(order):
             order = tuple(sorted(order, key=lambda name: int(str(name))))
         elif unnamed:
-            fix = f"Pass nodes= with the names in the order of the rows of {unnamed[0].where}: nodes=["
-            raise InputError(
-                f"{stated[0][0]} names its nodes, and {unnamed[0].where} does not",
-                where=_BOTH,
-                fix=f"{fix}{some(sorted(map(repr, order)))}].",
-            )
+            what = f"{stated[0][0]} names its nodes, and {unnamed[0].where} does not"
+            fix = f"Pass the names in the order of its rows: nodes=[{some(sorted(map(repr, order)))}]."
+            raise InputError(what, where=_BOTH, fix=fix)
     elif unnamed:
         order = range(unnamed[0].layers[0].d)
     else:
@@ -373,14 +363,12 @@ def _asked(nodes: Any, sides: tuple[Side, Side]) -> Names | None:
     return distinct_names(nodes, "nodes")
 
 
-def _placed(side: Side, order: Names, is_asked: bool) -> tuple[Layer, ...]:
-    """The layers of one side over the nodes in order; their number may have been asked for by `nodes=`."""
+def _placed(side: Side, order: Names) -> tuple[Layer, ...]:
+    """The layers of one side over the nodes in order."""
     own, d = side.occur if side.names is None else side.names, side.layers[0].d
     if own is None and d != len(order):
-        fix = (
-            f"nodes= says {len(order)}." if is_asked else f"The other has {len(order)}; both must have the same nodes."
-        )
-        raise InputError(f"{side.where} has {d} nodes", where="nodes" if is_asked else _BOTH, fix=fix)
+        fix = "Both graphs, and nodes=, need the same nodes."
+        raise InputError(f"{side.where} has {d} nodes, not {len(order)}", where=_BOTH, fix=fix)
     if own is None or own == order:
         return side.layers
     number = distinct_names(numbers_of(own, order, side.where).tolist(), side.where)
@@ -399,14 +387,9 @@ def _sources(sources: Any, pair: Pair) -> Mask | None:
     if isinstance(sources, str) or not np.iterable(sources):
         fix = 'Pass names or numbers of nodes, or "listed" for those from which true edges start.'
         raise OptionError(f"sources is {sources!r:.60}", fix=fix)
-    given = list(on_host(sources, "sources"))
-    if not given or not all(isinstance(each, bool | np.bool_) for each in given):
-        held[numbers_of(given, pair.names, "sources")] = True
-        return held
-    if len(given) != pair.d:
-        what = f"{len(given)} entries True or False for {pair.d} nodes"
-        raise InputError(what, where="sources", fix="Pass one entry per node, or names.")
-    return np.array(given, np.bool_)
+    given = on_host(sources, "sources")
+    held[numbers_of(given.tolist() if isinstance(given, np.ndarray) else given, pair.names, "sources")] = True
+    return held
 
 
 # ---- what cannot be compared
@@ -468,6 +451,7 @@ def _wrong_values(pair: Pair, side: int, cells: Sequence[Ints], said: str, fix: 
 
 _SQUARE = "Row i, column j is the edge i → j; pass a list of edges as a list of tuples."
 _TABLE = "Columns are equally long; of tigramite's links pass structural_causal_processes.links_to_graph(links)."
+_EDGE_COLUMNS = '{"source": …, "target": …, "weight": …}, and "true_source" and "true_target" of the truth'
 _LAGS = (
     "A[i, j, l] is the edge from i at t − l to j at t; pass np.moveaxis(A, 0, -1) if A is (lags + 1, d, d), or "
     "lagged=False without lags."

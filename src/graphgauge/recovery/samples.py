@@ -28,7 +28,6 @@ from graphgauge.stats.intervals import of_mean
 NO_PAIR = "fewer than two nodes"
 # The facts of an estimate whose values are from 0 to 1, which its interval needs.
 SHARE = {"range": (0.0, 1.0)}
-_NOT_A_CLASS = "{} is not the graph of an equivalence class: arrows are missing or superfluous; it is used unchanged"
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,21 +137,18 @@ class Models(Rows):
     ) -> Estimate:
         """A number of each pair of graphs that represent classes of DAGs; of those in `dags`, single DAGs."""
         values, reasons = [], []
-        unlike: dict[str, None] = {}
         for row, pair in enumerate(self.pairs):
             value, flaw = np.nan, next(filter(None, (_flaw(pair, side, dags) for side in (0, 1))), None)
             if flaw is not None:
                 reasons.append(f"graph {row}: {flaw}" if len(self.pairs) > 1 else flaw)
-            else:
-                unlike |= {model.name: None for model in pair if not model.is_class}
+            elif pair[0].d > 1:
                 try:
-                    value = between(*pair) if pair[0].d > 1 else value
+                    value = between(*pair)
                 except NotDefined as error:
                     reasons.append(str(error))
             values.append(value)
         units = np.array([truth.d * (truth.d - 1) // (1 if ordered else 2) for truth, _ in self.pairs], np.int64)
-        warnings = tuple(map(_NOT_A_CLASS.format, unlike))
-        return self.estimate(np.array(values), units, next(iter(reasons), NO_PAIR), warnings=warnings)
+        return self.estimate(np.array(values), units, next(iter(reasons), NO_PAIR))
 
 
 def _flaw(pair: tuple[Model, Model], side: int, dags: tuple[int, ...]) -> str | None:

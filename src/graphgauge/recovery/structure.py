@@ -18,8 +18,6 @@ from graphgauge.core.types import AnyArray, Ints, Mask
 from graphgauge.recovery.compare import Pair
 from graphgauge.recovery.graph import CIRCLE, ENDS, Kind, Names, is_among, mirrored, paired
 
-# Pairs of parents that are compared, and nodes whose triples are numbered.
-_MOST_PARENT_PAIRS, _MOST_NODES = 1 << 25, 2_000_000
 # Nodes that a reason names; the others are counted.
 _NAMED = 8
 # The process in which gadjid has started its threads.
@@ -117,7 +115,7 @@ class Model:
     @cached_property
     def members_class(self) -> Model:
         """The graph of the equivalence class (CPDAG) of the DAGs that a graph without a flaw represents."""
-        return cpdag_of(self.extension, self.d, self.name, self.names)
+        return cpdag_of(self.extension, self.d)
 
     @cached_property
     def compared(self) -> Model:
@@ -130,12 +128,6 @@ class Model:
         same = int((self.kinds[own] == other.kinds[others]).sum())
         return len(self.keys) + len(other.keys) - len(common) - same
 
-    @property
-    def is_class(self) -> bool:
-        """Whether a graph without a flaw is a DAG, or exactly the graph of its class."""
-        other = self.members_class
-        return not self.lines.size or np.array_equal(self.kinds, other.kinds)
-
     def colliders(self) -> Ints:
         """Every a → c ← b with a < b not adjacent, as distinct unsorted numbers (c·d + a)·d + b."""
         d = self.d
@@ -143,8 +135,6 @@ class Model:
         order = np.lexsort((source, target))
         parent, child = source[order], target[order]
         later = np.searchsorted(child, child, side="right") - np.arange(len(child)) - 1
-        if d > _MOST_NODES or later.sum() > _MOST_PARENT_PAIRS:
-            raise InputError(f"{later.sum():,} pairs of parents among {d:,} nodes are too many", where=self.name)
         first = np.repeat(np.arange(len(child)), later)
         second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
         pairs = parent[first] * d + parent[second]
@@ -162,18 +152,15 @@ def models_of(pair: Pair) -> tuple[Model, Model]:
     return truth, prediction
 
 
-def model_of(cells: Ints, d: int, name: str = "graph", names: Names | None = None) -> Model:
+def model_of(cells: Ints, d: int) -> Model:
     """The model of one-way arrows as cells in order."""
-    return Model(*paired(cells, d), d, name, names)
+    return Model(*paired(cells, d), d)
 
 
-def cpdag_of(cells: Ints, d: int, name: str = "graph", names: Names | None = None) -> Model:
+def cpdag_of(cells: Ints, d: int) -> Model:
     """The graph of a DAG's equivalence class (Chickering 1995)."""
-    compelled = _core.compelled_edges(cells, d)
-    dag = model_of(cells, d, name, names)
-    fixed = model_of(cells[compelled], d)
-    kinds = np.where(is_among(fixed.keys, dag.keys), dag.kinds, int(Kind.LINE))
-    return Model(dag.keys, kinds, d, name, names)
+    dag, fixed = model_of(cells, d), model_of(cells[_core.compelled_edges(cells, d)], d)
+    return Model(dag.keys, np.where(is_among(fixed.keys, dag.keys), dag.kinds, int(Kind.LINE)), d)
 
 
 def _cycle(cells: Ints, d: int) -> list[int]:
@@ -233,7 +220,7 @@ def over_members(model: Model, value: Callable[[Model], float]) -> dict[str, flo
     `value` is a sum over nodes of what their parents alone decide, as distances are (Peters and Bühlmann 2015), so
     components are varied one at a time.
     """
-    dag = model_of(model.extension, model.d, model.name)
+    dag = model_of(model.extension, model.d)
     first = value(dag)
     least = mean = most = float(first)
     for pairs, ways in _components(model):

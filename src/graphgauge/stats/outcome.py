@@ -82,7 +82,7 @@ class Pair(Struct, frozen=True, kw_only=True):
     means the difference over their pooled standard deviation; it is positive if the first is better. `p_holm` is
     corrected for all pairs and metrics, and `lowest_p` is the smallest p of the design. `wide` is the interval of tests
     against a margin, at level 1 − 2α. The verdict is `first` or `second` (that one is better), `none`, `cannot` (the
-    design could not have rejected) or `invalid` (an error makes the numbers of one incomparable).
+    design could not have rejected) or `invalid` (not comparable: one has an error, or the metric is not fair to it).
     """
 
     names: tuple[str, str]
@@ -105,8 +105,8 @@ class Pair(Struct, frozen=True, kw_only=True):
 
     @property
     def winner(self) -> str:
-        """The better method; `–` if they are not distinguished, `error` if they are not comparable."""
-        return {"first": self.names[0], "second": self.names[1], "invalid": "error"}.get(self.verdict, "–")
+        """The better method; `–` if they are not distinguished, or `not comparable`."""
+        return {"first": self.names[0], "second": self.names[1], "invalid": "not comparable"}.get(self.verdict, "–")
 
 
 class Comparison(Shown, Struct, frozen=True, kw_only=True, eq=False, dict=True):
@@ -149,7 +149,7 @@ class Comparison(Shown, Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @property
     def best(self) -> str:
-        """The method with the best mean, of those without an error."""
+        """The method with the best mean, of those that can be ranked."""
         return next((name for name in self.methods if name not in self.invalid), self.methods[0])
 
     @property
@@ -298,7 +298,8 @@ def verdict_of(difference: float, p_holm: float, lowest: float, better: str, alp
 def _conclusion(found: Comparison) -> str:
     """One sentence that a paper could quote, with p, effect size and its word."""
     first = found.best if found.baseline is None else found.baseline
-    pairs = {name: found[first, name] for name in found.methods if name not in (first, *found.invalid)}
+    rivals = {name: found[first, name] for name in found.methods if name != first}
+    pairs = {name: pair for name, pair in rivals.items() if pair.verdict != "invalid"}
     if not pairs:
         return f"No method can be compared: {'; '.join(f'{name} ({why})' for name, why in found.invalid.items())}."
     is_same = all(found[name].mean == found[first].mean for name in pairs)

@@ -55,8 +55,8 @@ class Gap:
 class Panel:
     """One metric over methods, datasets and seeds; a run without a value has NaN, and a gap says why.
 
-    `scores` are by dataset, method and seed. `invalid` are methods with an error, which no comparison can rank, and
-    `unfair` says which methods predict graphs of a class that the metric is not fair to.
+    `scores` are by dataset, method and seed. `invalid` are methods that no comparison can rank, because of an
+    error or because the metric is not fair to the class of graphs that they predict; `unfair` says which these are.
     """
 
     metric: str
@@ -173,6 +173,9 @@ def panel_of(
     if truths == "same":
         truth.refuse(different)
     invalid, remarks = _findings(chosen)
+    unfair = _unfair(scored, metric)
+    who = together([f"{method} ({each})" for method, each in unfair.items()])
+    says = f"{metric} is not fair to all methods: it counts marks that graphs of {who} leave open as missing"
     return Panel(
         metric,
         direction or first.direction or usual_direction(metric),
@@ -192,8 +195,8 @@ def panel_of(
         chosen,
         known,
         different,
-        invalid,
-        _unfair(scored, metric),
+        {**dict.fromkeys(unfair, f"{metric} is not fair to it"), **invalid},
+        says if unfair else None,
     )
 
 
@@ -321,15 +324,15 @@ def _partial(runs: Iterable[Run]) -> Iterator[str]:
         yield f"{plural(len(marked), 'run is', 'runs are')} adaptive and incomplete ({listing(marked, 3)})"
 
 
-def _unfair(scored: Sequence[tuple[Run, Score]], metric: str) -> str | None:
-    """Why a metric is not fair to all methods, if they predict graphs of several classes, such as DAGs and CPDAGs.
+def _unfair(scored: Sequence[tuple[Run, Score]], metric: str) -> dict[str, str]:
+    """The methods that a metric is not fair to, and their class, if methods predict several, such as DAGs and CPDAGs.
 
     A method that predicts several classes, such as CPDAGs of which some have no undirected edge, counts as the widest.
     """
     name = scored[0][0].family
     classes = family(name).classes if name in family_names() else ()
     if not classes:
-        return None
+        return {}
     widest: dict[str, str] = {}
     for run, score in scored:
         predicted = score.conventions.get("classes", "").rpartition(" and ")[2].split(" or ")
@@ -337,7 +340,4 @@ def _unfair(scored: Sequence[tuple[Run, Score]], metric: str) -> str | None:
         widest[run.method] = max([*own, widest.get(run.method, classes[0])], key=classes.index)
     fair_to = getattr(declared_metric(metric, name), "fair_to", None)
     others = {method: each for method, each in widest.items() if fair_to is not None and each not in fair_to}
-    if len(set(widest.values())) < 2 or not others:
-        return None
-    who = together([f"{method} ({each})" for method, each in others.items()])
-    return f"{metric} is not fair to all methods: it counts marks that graphs of {who} leave open as missing"
+    return others if len(set(widest.values())) > 1 else {}
