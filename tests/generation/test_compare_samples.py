@@ -93,6 +93,20 @@ def test_energy_and_shares_by_hand() -> None:
         assert values_of(found["energy_distance"])[name] == pytest.approx(expected)
 
 
+def test_categories_of_different_generators_are_different_columns() -> None:
+    """Each generator has the value that it has alone, in any order and with any number of categories."""
+    rng = np.random.default_rng(0)
+    real, *others = (columns(c=rng.choice(list(letters), 100)) for letters in ("ab", "abz", "0ab", "ab", "xyzab"))
+    sides = dict(zip("stuv", others, strict=True))
+    alone = {
+        name: evaluate(real, made, metrics=["energy_distance"], draws=19)["energy_distance"].value
+        for name, made in sides.items()
+    }
+    for chosen in (sides, dict(reversed(list(sides.items()))), {name: sides[name] for name in "us"}):
+        (found,) = compare_samples(real, chosen, draws=19)
+        assert values_of(found) == pytest.approx({name: alone[name] for name in chosen})
+
+
 def test_constant_real_columns_have_the_scale_of_all_generators() -> None:
     rng = np.random.default_rng(0)
     sides = {"near": columns(v=rng.normal(0, 1, 60)), "far": columns(v=rng.normal(0, 100, 60))}

@@ -122,7 +122,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "kinds of statistics": (
         {"real_statistics": {"a": CODES}, "generated_statistics": {"a": ["x"] * 40}},
-        "expected numbers",
+        r"statistics differ: a of real and a \(text\) of generated",
     ),
     "validity": ({"generated": SAMPLES, "generated_valid": [2] * 40}, "True, False or None"),
     "one validity": ({"generated": SAMPLES, "generated_valid": True}, r"expected shape \(40\), found \(\)"),
@@ -222,6 +222,20 @@ def test_predictions_name_conditions_as_conditions_do(conditions: Any, predicted
     assert sides.generated is not None
     assert sides.classifier is not None
     assert sides.generated.predicted.tolist() == sides.classifier.conditions.tolist() == (ANSWERS - 1).tolist()
+
+
+# ---- statistics of data frames
+
+
+def test_categories_and_missing_entries_of_frames() -> None:
+    real, made = (pandas.DataFrame({"a": pandas.Categorical(each)}) for each in ([1, 2] * 10, [1, 5] * 10))
+    found = evaluated(real_statistics=real, generated_statistics=made, metrics=["wasserstein_a"], **QUICK)
+    assert found["wasserstein_a"].value == 0.5
+    text = pandas.DataFrame({"a": pandas.array(["x", None] * 10, dtype="string")})
+    for missing in (pandas.NA, pandas.NaT, None, np.nan):
+        other = pandas.DataFrame({"a": np.array(["x", missing] * 10, object)})
+        found = evaluated(real_statistics=text, generated_statistics=other, metrics=["wasserstein_a"], **QUICK)
+        assert found["wasserstein_a"].value == 0
 
 
 # ---- validity

@@ -13,6 +13,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.generation.distances import squared_distances
 from graphgauge.generation.two_sample import (
     PRDC,
+    Discrepancy,
     energy_test,
     kernel_sums,
     mmd_test,
@@ -70,6 +71,8 @@ def test_sums_of_every_permutation_are_those_of_its_members() -> None:
         round(values[4:, 4:].sum(), 9),
         round(values[:4, 4:].sum(), 9),
     )
+    np.testing.assert_allclose(sums.rows_first, values[:, :4].sum(axis=1))
+    np.testing.assert_allclose(sums.rows_second, values[:, 4:].sum(axis=1))
 
 
 @pytest.mark.parametrize("test", [energy_test, mmd_test])
@@ -182,6 +185,14 @@ def test_the_estimate_is_centred_where_nothing_differs() -> None:
     ]
     assert abs(np.mean(values)) < 4 * np.std(values) / math.sqrt(300)
     assert min(values) < 0
+
+
+def test_the_error_is_the_spread_that_the_estimate_has() -> None:
+    found: list[Discrepancy] = []
+    for seed in range(100):
+        x, y = two(150, 100, 2, seed=seed)
+        found.append(mmd_test(x, y + np.array([0.4, 0.0]), permutations=59, generator=generator(seed), bandwidth=1.5))
+    assert np.mean([test.error for test in found]) == pytest.approx(np.std([test.value for test in found]), rel=0.2)
 
 
 def test_points_that_mostly_coincide_still_have_a_bandwidth() -> None:

@@ -9,7 +9,7 @@ import signal
 import struct
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,14 @@ over_symmetric = pytest.mark.parametrize(
     ids=lambda case: case.name if case else "none",
 )
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_trees() -> Iterator[None]:
+    """No law depends on how well generated samples are recognised."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("graphgauge.generation.metrics.recognition._TREES", 5)
+        yield
 
 
 def bits(value: float) -> bytes:

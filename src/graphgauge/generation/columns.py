@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_array, as_labels, as_numeric, is_frame, refuse_nan, require_shape
+from graphgauge.core.arrays import as_array, as_labels, as_numeric, is_frame, on_host, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.generation.graphs import rows_of
@@ -28,9 +28,9 @@ class Samples:
 
     `items` are bits (n, *shape), `Graphs` or `Molecules`; they may be absent where columns are known. `conditions` are
     true or requested ones, as names or codes. `valid` says whether a sample is valid, and None counts as not valid.
-    `statistics` is `{name: (n,)}` or a data frame of numbers. `latents` (n, d) are encodings, `reconstructed` is what
-    came back of each sample, in bits, and `predicted` the conditions that a classifier answers. `in_training` is filled
-    by `Sides`.
+    `statistics` is `{name: (n,)}` or a data frame: numbers, or text for categories. `latents` (n, d) are encodings,
+    `reconstructed` is what came back of each sample, in bits, and `predicted` the conditions that a classifier answers.
+    `in_training` is filled by `Sides`.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def as_vectors(value: Any, name: str, rows: int) -> Floats:
 
 
 def as_statistics(value: Any, name: str, rows: int) -> dict[str, AnyArray]:
-    """Named columns (n,) of finite numbers, of a mapping or of a data frame."""
+    """Named columns (n,), of a mapping or of a data frame: finite numbers, or text for categories."""
     if is_frame(value) and not isinstance(value, Mapping):
         value = {key: value[key] for key in value.columns}
     if not isinstance(value, Mapping):
@@ -147,10 +147,26 @@ def as_statistics(value: Any, name: str, rows: int) -> dict[str, AnyArray]:
     return statistics
 
 
-def _statistic(values: Any, where: str, rows: int) -> Floats:
-    array = as_numeric(values, where)
+def _statistic(values: Any, where: str, rows: int) -> AnyArray:
+    categories = _categories(values)
+    array = _finite(as_numeric(values, where), where) if categories is None else categories
     require_shape(array, (rows,), where, "Give one value per sample.")
-    return _finite(array, where)
+    return array
+
+
+def _categories(values: Any) -> AnyArray | None:
+    """A column of text, or of a data frame's categories, as text, missing entries as ""; None for numbers."""
+    declared = str(getattr(values, "dtype", "")) == "category"
+    array = np.asarray(on_host(values, "values"))
+    items = array.ravel().tolist() if declared or array.dtype.kind in "OSTU" else []
+    if not declared and array.dtype.kind != "U" and not any(isinstance(value, str) for value in items):
+        return None
+    return np.array(["" if _is_missing(value) else str(value) for value in items], str).reshape(array.shape)
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, and pandas' NA and NaT."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def _finite(array: AnyArray, name: str) -> Floats:

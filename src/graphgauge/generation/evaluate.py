@@ -24,6 +24,7 @@ from graphgauge.generation.metrics.compared import Drawn, Encoded
 from graphgauge.generation.metrics.conditioning import Answers
 from graphgauge.generation.metrics.described import Described
 from graphgauge.generation.metrics.latent_space import Latents
+from graphgauge.generation.metrics.recognition import Recognised
 from graphgauge.generation.metrics.reconstruction import EMPTY, Reconstructions
 from graphgauge.generation.metrics.statistical import Chemistry
 from graphgauge.generation.sample import Samples, Sides
@@ -191,7 +192,9 @@ NEEDS = {
     "statistics": Need(Described, ("real.statistics", "generated.statistics")),
     "encodings": Need(Encoded, _BOTH, ("bits", "molecules", None)),
     "latent_pairs": Need(Encoded, _LATENTS),
+    "recognition": Need(Recognised, _BOTH),
     "graphs": Need(Drawn, _BOTH, ("graphs",)),
+    "graph_training": Need(Drawn, (*_BOTH, "train.items"), ("graphs",)),
     "chemistry": Need(Chemistry, _BOTH, ("molecules",)),
     "latents": Need(Latents, ("real.latents",)),
     "answers": Need(Answers, ("generated.predicted",)),

@@ -57,16 +57,9 @@ class Rules(Draws):
     convention: str = "graphgauge"
 
 
-def level(
-    name: str,
-    value: float,
-    low: float | None = None,
-    high: float | None = None,
-    own: float | None = None,
-    note: str | None = None,
-) -> Reference:
-    """The level of a reference generator."""
-    return Reference(name, value, KINDS[name], low, high, own, note)
+def level(name: str, value: float, low: float | None = None, high: float | None = None, **own: Any) -> Reference:
+    """The level of a reference generator; `own` and `note` if it was simulated with fewer samples."""
+    return Reference(name, value, KINDS[name], low, high, **own)
 
 
 def named(levels: Mapping[str, Reference | None]) -> tuple[Reference, ...]:
@@ -94,7 +87,7 @@ def predicted(name: str, draws: Floats, *, own: float | None = None, note: str |
     if not draws.size:
         return None
     (low, _), (_, high) = band(draws[0]), band(draws[2])
-    return level(name, float(draws[1].mean()), low, high, own, note)
+    return level(name, float(draws[1].mean()), low, high, own=own, note=note)
 
 
 # --------------------------------------------------------------------------------------------- two samples, by kernels

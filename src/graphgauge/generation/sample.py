@@ -375,15 +375,17 @@ def require_one_kind(sides: Mapping[str, Samples]) -> None:
         "samples": {name: kind_of(each) for name, each in items.items()},
         "shapes of samples": {name: each.shape[1:] for name, each in items.items() if isinstance(each, np.ndarray)},
         "latents": {name: side.latents.shape[1] for name, side in sides.items() if side.latents is not None},
-        "statistics": {
-            name: ", ".join(sorted(side.statistics)) for name, side in sides.items() if side.statistics is not None
-        },
+        "statistics": {name: _named(side.statistics) for name, side in sides.items() if side.statistics is not None},
     }
     for what, own in shown.items():
         if len(set(own.values())) > 1:
             said = " and ".join(f"{value} of {name}" for name, value in own.items())
             raise InputError(f"{what} differ: {said}", where=" and ".join(own), fix="Give the same on all sides.")
     require_alike(every, " and ".join(items))
+
+
+def _named(statistics: Mapping[str, AnyArray]) -> str:
+    return ", ".join(f"{name} (text)" if statistics[name].dtype.kind == "U" else name for name in sorted(statistics))
 
 
 def _marked(sides: dict[str, Samples]) -> dict[str, Any]:

@@ -33,12 +33,15 @@ _MOST = 2000
 class KernelSums(NamedTuple):
     """Sums over ordered pairs, including each item with itself: within the first sample, within the second, across.
 
-    The first entry of each is that of the observed samples, the others are those of permutations.
+    The first entry of each is that of the observed samples, the others are those of permutations. `rows_first` and
+    `rows_second` are the sums of each item with the observed first and second sample.
     """
 
     first: Floats
     second: Floats
     across: Floats
+    rows_first: Floats
+    rows_second: Floats
 
 
 def kernel_sums(strip: Strip, n: int, m: int, permutations: int, generator: np.random.Generator) -> KernelSums:
@@ -47,14 +50,16 @@ def kernel_sums(strip: Strip, n: int, m: int, permutations: int, generator: np.r
     member[:, :n] = 1
     generator.permuted(member[1:], axis=1, out=member[1:])
     within, with_all, everything = np.zeros(permutations + 1), np.zeros(permutations + 1), 0.0
+    rows_first, rows_all = np.empty(n + m), np.empty(n + m)
     for rows in tiles(0, n + m):
         values = strip(rows)
-        of_rows = values.sum(axis=1)
-        within += np.einsum("ip,pi->p", values @ member.T, member[:, rows])
-        with_all += member[:, rows] @ of_rows
-        everything += float(of_rows.sum())
+        sums = values @ member.T
+        rows_first[rows], rows_all[rows] = sums[:, 0], values.sum(axis=1)
+        within += np.einsum("ip,pi->p", sums, member[:, rows])
+        with_all += member[:, rows] @ rows_all[rows]
+        everything += float(rows_all[rows].sum())
     across = with_all - within
-    return KernelSums(within, everything - with_all - across, across)
+    return KernelSums(within, everything - with_all - across, across, rows_first, rows_all - rows_first)
 
 
 def p_value(observed: float, null: Floats) -> float:
@@ -100,8 +105,8 @@ def energy(first: Any, second: Any, across: Any, n: int, m: int) -> Any:
 class Discrepancy:
     """A discrepancy of two samples, and its distribution under random permutations.
 
-    `n` are the numbers of items compared on either side, and `weight` is that of this test among those of several
-    conditions.
+    `n` are the numbers of items compared on either side, `error` is the standard error of an MMD² in large samples, and
+    `weight` that of this test among those of several conditions.
     """
 
     value: float
@@ -109,6 +114,7 @@ class Discrepancy:
     null: Floats
     n: tuple[int, int]
     bandwidth: float = math.nan
+    error: float = math.nan
     weight: float = 1.0
 
 
@@ -159,7 +165,15 @@ def kernel_test(
     sums = kernel_sums(strip, n, m, permutations, generator)
     values = score(sums.first, sums.second, sums.across, n, m)
     value, null = float(values[0]), values[1:]
-    return Discrepancy(value, p_value(value, null), null, (n, m), bandwidth)
+    error = _error(null, sums, n, m) if permutations else math.nan
+    return Discrepancy(value, p_value(value, null), null, (n, m), bandwidth, error)
+
+
+def _error(null: Floats, sums: KernelSums, n: int, m: int) -> float:
+    """From the first-order variance of the estimate, and its variance under the null hypothesis."""
+    first = (sums.rows_first[:n] - 1) / (n - 1) - sums.rows_second[:n] / m
+    second = (sums.rows_second[n:] - 1) / (m - 1) - sums.rows_first[n:] / n
+    return math.sqrt(4 * (np.var(first) / n + np.var(second) / m) + np.var(null))
 
 
 def _median_distance(cloud: Points) -> float:

@@ -108,6 +108,17 @@ def of_shares(sample: View[Any], estimate: Estimate, confidence: float) -> Bound
     return over_samples(sample, estimate, confidence)
 
 
+def of_discrepancy(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds:
+    """Student's t with the standard error of an MMD² in large samples; of a biased one, of its expectation."""
+    bounds = _student(estimate, confidence, "asymptotic-t")
+    return replace(bounds, low=np.maximum(bounds.low, estimate.facts.get("least", -np.inf)))
+
+
+def of_recognition(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds:
+    """Student's t with DeLong's standard error of an area under the ROC curve."""
+    return _student(estimate, confidence, "delong-t")
+
+
 def of_draws(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds:
     """Percentiles of a bootstrap of the classifier's confusions and of its answers to generated samples."""
     outside = tail(confidence)
@@ -159,6 +170,7 @@ for _name in (
     "reconstruction",
     "diversity",
     "statistical",
+    "recognition",
     "latent_space",
     "conditioning",
 ):

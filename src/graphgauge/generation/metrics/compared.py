@@ -57,8 +57,11 @@ class Compared(Grouped):
     samples that are in training. Both are None without any.
     """
 
-    def __init__(self, sides: Sides, draws: Draws, rows_in: Callable[[Samples], Any]) -> None:
-        """`rows_in` makes the compared form of a side's samples, or None if it does not have what that takes."""
+    def __init__(self, sides: Sides, draws: Draws, rows_in: Callable[[Samples], Any], *, unseen: bool = False) -> None:
+        """`rows_in` makes the compared form of a side's samples, or None if it does not have what that takes.
+
+        With `unseen` generated samples that are in training are left out, if real ones are.
+        """
         super().__init__(sides.labels)
         real, made, train = sides.real, sides.generated, sides.train
         assert real is not None
@@ -68,7 +71,8 @@ class Compared(Grouped):
         rows = rows_in(real)
         self.real = Part.in_order(rows, real, real.kept & ~real.in_training)
         self.learned = Part.in_order(rows, real, learned) if learned.any() else None
-        self.generated = Part.in_order(rows_in(made), made, made.kept)
+        kept = made.kept & ~made.in_training if has_copies and unseen else made.kept
+        self.generated = Part.in_order(rows_in(made), made, kept)
         own = rows_in(train) if train is not None and len(train) and train.conditions is not None else None
         self.train = None if own is None or train is None else Part.in_order(own, train, np.arange(len(train)))
         copied = self.generated.in_training
@@ -313,6 +317,21 @@ class Drawn(Compared):
         """The generated graphs that the convention compares."""
         return generated[: self.real_counts[code]] if kind in self.convention.truncated else generated
 
+    def ratios(self, train: Part) -> Floats:
+        """MMD² of generated graphs over that of training graphs (conditions, statistics), both biased.
+
+        NaN where MMD² of training graphs is 0, or there are fewer than two of them.
+        """
+        found = np.full((self.groups, len(self.convention.kernels)), np.nan)
+        for code in np.flatnonzero(self.enough & (np.bincount(train.codes, minlength=self.groups) > 1)).tolist():
+            for place, (kind, chosen) in enumerate(self.convention.kernels.items()):
+                real, generated = self._features(kind)
+                generated = self._kept(generated[self.generated.codes == code], kind, code)
+                real, *others = padded(real[self.real.codes == code], generated, chosen.features(train.of(code)))
+                above, below = (_biased(chosen.kernel, real, each) for each in others)
+                found[code, place] = above / below if below > 0 else np.nan
+        return found
+
     def _levels(self, kind: str, code: int, test: Discrepancy) -> Mapping[str, Floats]:
         chosen = self.convention.kernels[kind]
         own = _by_content(self._features(kind)[0][self.real.codes == code])
@@ -336,6 +355,11 @@ class Drawn(Compared):
         train = self.copies(code, generator, _POOL)
         near = None if train is None else levels.near_copies(train, generator)
         return pools | {name: part for name, part in (("memoriser", train), ("near_copy", near)) if part is not None}
+
+
+def _biased(kernel: Kernel, real: Floats, others: Floats) -> float:
+    sums = (kernel(real, real).sum(), kernel(others, others).sum(), kernel(real, others).sum())
+    return float(two_sample.biased(*sums, len(real), len(others)))
 
 
 def _by_content(rows: Floats) -> Floats:

@@ -1,18 +1,63 @@
-"""The statistics of real and generated samples, and their distances."""
+"""The statistics of real and generated samples, numbers and categories, and their distances."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.types import Floats, Ints, Mask
+from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.generation.distances import NullDraws, null_distances, spreads, wasserstein
 from graphgauge.generation.levels import SPLITS, Draws
 from graphgauge.generation.metrics.compared import Compared
 from graphgauge.generation.sample import Samples, Sides
 from graphgauge.generation.two_sample import Discrepancy, energy_test
+
+
+class Columns:
+    """Statistics as columns of numbers: one each, or one for each category of those of text, as 0 and 1."""
+
+    def __init__(self, sides: Sides) -> None:
+        every = (sides.real, sides.generated, sides.train)
+        given = [side.statistics for side in every if side is not None and side.statistics is not None]
+        self.spans: dict[str, slice] = {}
+        self.words: dict[str, AnyArray] = {}
+        start = 0
+        for name in given[0]:
+            columns = [part[name] for part in given]
+            if columns[0].dtype.kind == "U":
+                self.words[name] = np.unique(np.concatenate(columns))
+            stop = start + (len(self.words[name]) if name in self.words else 1)
+            self.spans[name], start = slice(start, stop), stop
+
+    def of(self, statistics: Mapping[str, AnyArray], rows: int) -> Floats:
+        """The columns (rows, columns) of some samples."""
+        numbers = {name: statistics[name][:, np.newaxis] for name in self.spans}
+        parts = [part == self.words[name] if name in self.words else part for name, part in numbers.items()]
+        return np.concatenate(parts, axis=1).astype(np.float64) if parts else np.empty((rows, 0))
+
+    def distances(self, columns: Floats) -> Floats:
+        """Distances (…, statistics) from those of columns. Of categories, half of the sum: total variation."""
+        return self._by_statistic(columns, lambda part: part.sum(-1) / 2)
+
+    def spreads(self, columns: Floats) -> Floats:
+        """Standard deviations (…, statistics). Of categories, the same as of 0 and 1 if there are two."""
+        return self._by_statistic(columns, lambda part: np.sqrt((part**2).sum(-1) / 2))
+
+    def _by_statistic(self, columns: Floats, of_categories: Callable[[Floats], Floats]) -> Floats:
+        if not self.spans:
+            return columns
+        parts = {name: columns[..., span] for name, span in self.spans.items()}
+        return np.stack([of_categories(p) if name in self.words else p[..., 0] for name, p in parts.items()], axis=-1)
+
+    def in_units(self, rows: Floats, scale: Floats) -> Floats:
+        """Rows (n, columns) in units of the scales of their statistics; different categories are one unit apart."""
+        scaled = np.empty_like(rows)
+        for place, (name, span) in enumerate(self.spans.items()):
+            scaled[:, span] = over(rows[:, span], scale[place] * (np.sqrt(2) if name in self.words else 1))
+        return scaled
 
 
 def over(distances: Floats, scales: Any) -> Floats:
@@ -21,30 +66,24 @@ def over(distances: Floats, scales: Any) -> Floats:
 
 
 class Described(Compared):
-    """Statistics (n, statistics) of both sides, with their distances and those between real samples.
+    """Statistics (n, columns) of both sides, with their distances and those between real samples.
 
     Distances and scales are (conditions, statistics), and draws of them (draws, conditions, statistics).
     """
 
     def __init__(self, sides: Sides, draws: Draws) -> None:
-        every = (sides.real, sides.generated, sides.train)
-        self.names: tuple[str, ...] = next(
-            tuple(side.statistics) for side in every if side is not None and side.statistics is not None
+        self.columns = Columns(sides)
+        self.names = tuple(self.columns.spans)
+        super().__init__(
+            sides, draws, lambda side: None if side.statistics is None else self.columns.of(side.statistics, len(side))
         )
-        super().__init__(sides, draws, self._rows)
-
-    def _rows(self, side: Samples) -> Floats | None:
-        if side.statistics is None:
-            return None
-        columns = [side.statistics[name] for name in self.names]
-        return np.column_stack(columns).astype(np.float64) if columns else np.empty((len(side), 0))
 
     # ---- distances of single statistics
 
     @cached_property
     def raw(self) -> Floats:
         """Distances in the units of the statistics."""
-        return self._compared(self._wasserstein(self.generated.rows, self.generated.codes))
+        return self._compared(self.columns.distances(self._wasserstein(self.generated.rows, self.generated.codes)))
 
     @cached_property
     def scaled(self) -> Floats:
@@ -53,14 +92,12 @@ class Described(Compared):
 
     def points(self, side: Samples, code: int) -> Floats:
         """The statistics of samples in units of the scales of a condition."""
-        rows = self._rows(side)
-        assert rows is not None
-        return over(rows, self.scale[code])
+        return self.columns.in_units(self.columns.of(side.statistics, len(side)), self.scale[code])
 
     @cached_property
     def constant(self) -> Mask:
         """Whether the real samples are constant."""
-        spread = spreads(self.real.rows, self.real.codes, self.groups)
+        spread = self.columns.spreads(spreads(self.real.rows, self.real.codes, self.groups))
         return np.asarray(self.enough[:, np.newaxis] & (spread == 0))
 
     @cached_property
@@ -70,7 +107,7 @@ class Described(Compared):
         0 if all are equal.
         """
         parts = (self._pooled, (self.real.rows, self.real.codes))
-        pooled, own = (spreads(rows, codes, self.groups) for rows, codes in parts)
+        pooled, own = (self.columns.spreads(spreads(rows, codes, self.groups)) for rows, codes in parts)
         return self._compared(np.where(self.constant, pooled, own))
 
     @cached_property
@@ -100,7 +137,7 @@ class Described(Compared):
         for _ in range(SPLITS):
             chosen = [generator.choice(own, size) for own, size in zip(rows, sizes, strict=True)]
             drawn.append(self._compared(self._wasserstein(train.rows[np.concatenate(chosen)], codes)))
-        return np.array(drawn)
+        return self.columns.distances(np.array(drawn))
 
     @property
     def null(self) -> Floats:
@@ -138,7 +175,8 @@ class Described(Compared):
             further=None if self.learned is None else (self.learned.rows, self.learned.codes),
         )
         n = np.maximum(np.bincount(codes, minlength=self.groups), 2)[:, np.newaxis]
-        return NullDraws(nulls.distances * np.sqrt(n / (n - 1)), nulls.scales)
+        distances = self.columns.distances(nulls.distances) * np.sqrt(n / (n - 1))
+        return NullDraws(distances, self.columns.spreads(nulls.scales))
 
     # ---- all scaled statistics together
 
@@ -146,5 +184,5 @@ class Described(Compared):
         if not self.names:
             return None
         pair = self.real.of(code), self.generated.rows[rows]
-        real, generated = (over(side, self.scale[code]) for side in pair)
+        real, generated = (self.columns.in_units(side, self.scale[code]) for side in pair)
         return energy_test(real, generated, permutations=self.draws.draws, generator=self.draws.generator(2, code))

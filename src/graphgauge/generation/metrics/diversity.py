@@ -159,7 +159,7 @@ def unique_level(sample: View[Attempts], k: int | None) -> Reference | None:
     most = f"simulated with at most {max(reduced, default=0)} samples{each}, half of the real ones; see `own`"
     at_size = mean(own[0]) if reduced or not known[data.enough].all() else None
     perfect = _from_shares(np.clip([mean(row) for row in columns], 0, 1), mean(centre[0]))
-    return level("perfect", perfect.value, perfect.low, perfect.high, at_size, most if reduced else None)
+    return level("perfect", perfect.value, perfect.low, perfect.high, own=at_size, note=most if reduced else None)
 
 
 def _real_unique(sample: View[Attempts], *, k: int | None = None) -> tuple[Reference, ...]:

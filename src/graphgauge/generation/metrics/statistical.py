@@ -15,12 +15,12 @@ from graphgauge.core.types import Floats, Ints
 from graphgauge.generation.averages import FEWEST_COMPARED, Grouped, View, values_of, warned
 from graphgauge.generation.graph_features import STATISTICS
 from graphgauge.generation.levels import Draws, level, named, simulated
-from graphgauge.generation.metrics import COUNT, P_VALUE, declared, with_options
+from graphgauge.generation.metrics import COUNT, P_VALUE, declared, of_discrepancy, with_options
 from graphgauge.generation.metrics.compared import NEIGHBOURS, Compared, Drawn, Encoded
 from graphgauge.generation.metrics.described import Described, over
 from graphgauge.generation.molecules import Molecules, internal_diversity, scaffold_similarity, snn
 from graphgauge.generation.sample import Sides
-from graphgauge.generation.two_sample import PRDC, Discrepancy, p_of_all
+from graphgauge.generation.two_sample import PRDC, Discrepancy, biased, p_of_all
 
 # The goal of a distance: this quantile of the distance between two draws from the real samples.
 UPPER = 0.95
@@ -137,14 +137,7 @@ def _of_statistic(sample: View[Described], distances: Floats, statistic: str) ->
     return sample.estimate(distances[:, names.index(one_of("statistic", statistic, names))], sample.data.n, _FEW)
 
 
-_count = partial(
-    declared,
-    section="statistical",
-    needs=("statistics", "encodings", "graphs"),
-    average="total",
-    reference="villani2009",
-    conventions=_EACH,
-)
+_count = partial(_metric, needs=("statistics", "encodings", "graphs"), average="total", reference="villani2009")
 
 
 @_count("num_generated", **COUNT)
@@ -182,7 +175,10 @@ def _discrepancy(sample: View[Any], kind: str) -> Estimate:
     """Values of tests, which do not compare all samples of large sides, or under some protocols."""
     data, tests = sample.data, sample.data.tests(kind)
     compared = _tested(tests)
-    estimate = sample.estimate(values_of(tests, "value"), compared, _FEW)
+    df = np.maximum(np.minimum(compared, data.real_counts) - 1, 0).astype(float)
+    least = 0.0 if isinstance(data, Drawn) and data.convention.score is biased else -np.inf
+    values, errors = values_of(tests, "value"), values_of(tests, "error")
+    estimate = sample.estimate(values, compared, _FEW, error=errors, df=df, least=least)
     real = np.array([0 if test is None else test.n[0] for test in tests])
     given = np.where(data.enough, data.real_counts, 0)
     if not (compared < data.n).any() and not (real < given).any():
@@ -258,11 +254,7 @@ def prdc_of_encodings(sample: View[Encoded], *, measure: str = "precision") -> E
     return sample.estimate(values_of(sample.data.prdc, measure), sample.data.n, _FEW)
 
 
-_UNBOUNDED: dict[str, Any] = {
-    "bounds": (-np.inf, np.inf),
-    "interval": NoInterval("compare with the band of real samples"),
-    "default": True,
-}
+_UNBOUNDED: dict[str, Any] = {"bounds": (-np.inf, np.inf), "interval": of_discrepancy, "default": True}
 
 
 @_encoded(
@@ -311,6 +303,33 @@ def _graph_mmd(kind: str) -> None:
 
 for _kind in STATISTICS:
     _graph_mmd(_kind)
+
+
+def _training_set(sample: View[Drawn]) -> tuple[Reference, ...]:
+    """Memoriser: the training set itself."""
+    return (level("memoriser", 1.0),)
+
+
+@_graphs(
+    "graph_mmd_ratio",
+    needs=("graph_training",),
+    average="macro",
+    reference="vignac2023",
+    bounds=(0, np.inf),
+    chance=_training_set,
+    interval=NoInterval("a mean of four ratios of the same graphs"),
+    conventions=_EACH | {"protocol": AS_CHOSEN, "power": "MMD squared, biased"},
+)
+def graph_mmd_ratio(sample: View[Drawn]) -> Estimate:
+    """Mean over the four graph statistics of the discrepancy of generated graphs over that of the training set.
+
+    1 means as far from the real graphs as the training set is.
+    """
+    data = sample.data
+    if data.train is None:
+        return sample.nothing("the conditions of the training graphs are not given")
+    reason = "the training set is at no distance from the real graphs" if data.enough.any() else _FEW
+    return sample.estimate(_mean_over_statistics(data.ratios(data.train)), data.n, reason)
 
 
 # ---- molecules, and latent vectors as normal distributions
