@@ -146,7 +146,6 @@ CASES: dict[str, Callable[[Put], Any]] = {
         generated=put(MADE),
         real_latents=put(LATENTS),
         generated_latents=put(MADE_LATENTS),
-        real_variances=put(np.abs(LATENTS) + 0.5),
         real_conditions=put(OF_REAL),
         generated_conditions=put(OF_MADE),
         generated_predicted=put(OF_MADE),

@@ -7,7 +7,7 @@ from typing import Any
 from graphgauge import generation
 from graphgauge.core.evaluation import Evaluation
 
-COLUMNS = ("conditions", "valid", "statistics", "latents", "variances", "reconstructed", "predicted")
+COLUMNS = ("conditions", "valid", "statistics", "latents", "reconstructed", "predicted")
 
 
 def side(columns: dict[str, Any], name: str) -> Any:

@@ -116,14 +116,3 @@ def test_an_answer_that_no_real_sample_has_got_says_nothing() -> None:
     np.testing.assert_allclose(found[0].sum(), 1.0)
     np.testing.assert_allclose(found[0, 0], 1.0, atol=1e-3)
     np.testing.assert_allclose(found[1], [1 / 3] * 3)
-
-
-def test_runs_are_corrected_one_by_one() -> None:
-    """As close as a single run: a level is compared with a value, and shares near 0 and 1 converge slowly."""
-    rng = np.random.default_rng(1)
-    confusion = np.array([[10, 2, 1], [1, 11, 1], [1, 1, 11]])
-    answers = np.array([[rng.multinomial(100, row / row.sum()) for row in confusion] for _ in range(4)])
-    found = compositions(confusion, answers)
-    assert found.shape == answers.shape
-    assert 1 - found.max() < 1e-6
-    np.testing.assert_array_equal(found, [compositions(confusion, run) for run in answers])

@@ -136,15 +136,15 @@ def held(evaluation, key, each, weights):
     np.testing.assert_allclose(evaluation.by("condition")[key.removeprefix("overall_")][: len(each)], each)
 
 
-@pytest.mark.parametrize("empty", [1, "nan", "skip"])
+@pytest.mark.parametrize("empty", [1, 0])
 def test_reconstruction(given, offered, empty):
     evaluation = evaluated(**offered, metrics="reconstruction", empty=empty)
 
     def overlap(first, second):
         union = (first | second).sum()
-        return (first & second).sum() / union if union else (1.0 if empty == 1 else np.nan)
+        return (first & second).sum() / union if union else empty
 
-    mean, std = (np.nanmean, np.nanstd) if empty == "skip" else (np.mean, np.std)
+    mean, std = np.mean, np.std
     pairs = list(zip(given["real"], given["real_reconstructed"], strict=True))
     each = np.array([overlap(*pair) for pair in pairs])
     np.testing.assert_allclose(evaluation["mean_iou"].value, mean(each))
@@ -170,7 +170,6 @@ def test_diversity(given, found, by_three, parts):
     hamming = [pdist(part, "hamming") for part in rows]
     held(found, "overall_mean_diversity", [part.mean() for part in hamming], sizes)
     held(found, "overall_std_diversity", [part.std() for part in hamming], sizes)
-    held(found, "mean_jaccard", [pdist(part, "jaccard").mean() for part in rows], sizes)
     names = [[row.tobytes() for row in part] for part in rows]
     distinct = [len(set(part)) for part in names]
     held(found, "overall_uniqueness_ratio", np.divide(distinct, sizes), sizes)
@@ -381,9 +380,7 @@ def test_conditioning(given, found, parts):
     confusion = np.zeros((4, 4))
     np.add.at(confusion, (truth, answers), 1)
     confusion /= confusion.sum(1, keepdims=True)
-    assert found["classifier_condition_number"].value == pytest.approx(np.linalg.cond(confusion))
-    assert found["classifier_condition_number"].value < 10
-    exact, near = [], []
+    exact = []
     for code, own in enumerate(parts[1]):
         answered = np.bincount(given["generated_predicted"][own], minlength=4) / len(own)
         shares = minimize(
@@ -395,15 +392,18 @@ def test_conditioning(given, found, parts):
             options={"ftol": 1e-12, "maxiter": 1000},
         ).x
         exact.append(shares[code])
-        near.append(shares[max(0, code - 1) : code + 2].sum())
-    for key, each in (("corrected_exact_accuracy", exact), ("corrected_tolerance_1_accuracy", near)):
-        assert found[key].value == pytest.approx(np.mean(each), abs=1e-3)
-        np.testing.assert_allclose(found.by("condition")[key.removeprefix("overall_")][:3], each, atol=1e-3)
+    assert found["corrected_exact_accuracy"].value == pytest.approx(np.mean(exact), abs=1e-3)
+    np.testing.assert_allclose(found.by("condition")["corrected_exact_accuracy"][:3], exact, atol=1e-3)
 
 
 def test_what_was_not_generated_is_listed(found):
-    assert set(found.skipped) - {"latent_kl"} == {"diversity of 6B+", "statistical of 6B+", "grade_conditioning of 6B+"}
-    for key in ("overall_uniqueness_ratio", "mean_jaccard", "overall_mean_distance", "overall_exact_accuracy"):
+    assert set(found.skipped) == {"diversity of 6B+", "statistical of 6B+", "grade_conditioning of 6B+"}
+    for key in (
+        "overall_uniqueness_ratio",
+        "overall_mean_diversity",
+        "overall_mean_distance",
+        "overall_exact_accuracy",
+    ):
         assert np.isnan(found.by("condition")[key.removeprefix("overall_")][3])
 
 
@@ -414,7 +414,6 @@ def test_confusions_are_undone_up_to_a_condition_number_of_ten(given, right, num
     truth, answers = (np.repeat(places.ravel(), counts.ravel()) for places in np.indices((4, 4)))
     judged = given | {"classifier_conditions": truth, "classifier_predicted": answers}
     evaluation = evaluated(**judged, metrics="grade_conditioning", draws=20)
-    assert evaluation["classifier_condition_number"].value == pytest.approx(number)
     assert evaluation["corrected_exact_accuracy"].defined == (number <= 10)
     if number > 10:
         assert "is 12.5, above 10" in evaluation["corrected_exact_accuracy"].reason
@@ -443,8 +442,8 @@ def test_intervals_of_distances_and_of_distinct_samples_are_jackknifes(given, fo
         return around(measure(part), error * ((len(part) - 2) / (len(part) - 1) if pairs else 1), len(part) - 1)
 
     rows = [given["generated"][own].reshape(len(own), -1) for own in parts[1]]
-    distances = [jackknifed(part, lambda some: pdist(some, "jaccard").mean(), pairs=True) for part in rows]
-    np.testing.assert_allclose(bounds_of(found, "mean_jaccard"), distances)
+    distances = [jackknifed(part, lambda some: pdist(some, "hamming").mean(), pairs=True) for part in rows]
+    np.testing.assert_allclose(bounds_of(found, "overall_mean_diversity"), distances)
     distinct = [jackknifed(part, lambda some: len(np.unique(some, axis=0)) / len(some)) for part in rows]
     np.testing.assert_allclose(bounds_of(found, "overall_uniqueness_ratio"), np.clip(distinct, 0, 1))
 
@@ -488,9 +487,8 @@ def test_baselines_of_diversity_are_of_the_conditions_that_were_generated(given,
     # With those of the training set, which generated samples may be like as well.
     every = [offered["real"][offered["real_conditions"] == code] for code in PRESENT]
     rows = [own.reshape(len(own), -1) for own in every]
-    for key, distance in (("overall_mean_diversity", "hamming"), ("mean_jaccard", "jaccard")):
-        expected = np.mean([pdist(part, distance).mean() for part in rows])
-        assert levels_of(found, key) == pytest.approx({"chance": 0, "perfect": expected}), key
+    expected = np.mean([pdist(part, "hamming").mean() for part in rows])
+    assert levels_of(found, "overall_mean_diversity") == pytest.approx({"chance": 0, "perfect": expected})
     sizes = [len(own) for own in parts[1]]
 
     def distinct(part, drawn):
@@ -557,9 +555,6 @@ def test_baselines_of_distances_and_of_the_latent_space(given, found, parts):
     (perfect,) = [level for level in found["mmd"].references if level.name == "perfect"]
     assert perfect.value == pytest.approx(draws.mean(), abs=0.3 * draws.std())
     assert perfect.high - perfect.low == pytest.approx(np.diff(np.quantile(draws, [0.025, 0.975]))[0], rel=0.3)
-    (halves,) = [level for level in found["prdc_precision"].references if level.name == "perfect"]
-    assert 0.5 < halves.low <= halves.value <= halves.high <= 1
-    assert "real and" in halves.note
     for key, least, most in (("silhouette_score", -0.1, 0.02), ("grade_separation", 0.2, 0.9)):
         level = levels_of(found, key)["conditions dealt at random"]
         assert least < level < most

@@ -19,8 +19,8 @@ from graphgauge.core.types import Mask
 from graphgauge.generation import distances as module
 from graphgauge.generation.distances import (
     Points,
-    bit_distances,
     hamming_pairs,
+    jaccard_distances,
     jaccard_pairs,
     packed,
     silhouettes,
@@ -147,14 +147,12 @@ def test_words_are_filled_up_with_zeros() -> None:
     assert packed(np.ones((2, 65), np.bool_)).tolist() == [[2**64 - 1, 1]] * 2
 
 
-@pytest.mark.parametrize("kind", ["hamming", "jaccard"])
-def test_distances_of_two_sets_of_bits(kind: str) -> None:
+def test_jaccard_distances_of_two_sets_of_bits() -> None:
     rng = np.random.default_rng(4)
     first, second = rng.random((20, 90)) < 0.1, rng.random((30, 90)) < 0.2
     first[3] = second[5] = False
-    expected = cdist(first, second, kind) * (90 if kind == "hamming" else 1)
-    np.testing.assert_allclose(bit_distances(first, second, kind), expected, rtol=1e-14)
-    assert bit_distances(first, first, kind).shape == (20, 20)
+    np.testing.assert_allclose(jaccard_distances(first, second), cdist(first, second, "jaccard"), rtol=1e-14)
+    assert jaccard_distances(first, first).shape == (20, 20)
 
 
 # ----------------------------------------------------------------------------------------------------------- points

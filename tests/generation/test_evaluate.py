@@ -46,7 +46,6 @@ def test_all_five_sections_with_their_keys(evaluation):
         "overall_std_diversity",
         "overall_uniqueness_ratio",
         "novelty",
-        "mean_jaccard",
         "unique@10",
     }
     assert set(keys["statistical"]) >= {
@@ -94,8 +93,6 @@ def test_values_against_other_libraries(table, evaluation):
     hamming = [pdist(part, "hamming") for part in groups(kept, codes)]
     assert evaluation["overall_mean_diversity"].value == pytest.approx(np.mean([part.mean() for part in hamming]))
     assert evaluation["overall_std_diversity"].value == pytest.approx(np.mean([part.std() for part in hamming]))
-    jaccard = [pdist(part, "jaccard").mean() for part in groups(kept, codes)]
-    assert evaluation["mean_jaccard"].value == pytest.approx(np.mean(jaccard))
     unique = [len(np.unique(part, axis=0)) / len(part) for part in groups(kept, codes)]
     np.testing.assert_allclose(evaluation.by("condition")["uniqueness_ratio"], unique)
     real, made = table.real.statistics["size"], table.generated.statistics["size"][table.generated.valid]
@@ -310,15 +307,13 @@ def test_a_rare_event_that_real_samples_happen_to_lack_is_no_difference():
     assert np.mean(missed, axis=0).max() < 0.1
 
 
-@pytest.mark.parametrize(("empty", "expected"), [(1, 0.75), (0, 0.25), ("skip", 0.5), ("nan", math.nan)])
+@pytest.mark.parametrize(("empty", "expected"), [(1, 0.75), (0, 0.25)])
 def test_two_empty_sides(empty, expected):
     real = np.array([[0, 0, 0, 0], [1, 1, 0, 0]])
     back = np.array([[0, 0, 0, 0], [1, 0, 0, 0]])
     found = evaluated(real=real, real_reconstructed=back, metrics=["reconstruction"], empty=empty)
-    assert found["mean_iou"].value == pytest.approx(expected, nan_ok=True)
+    assert found["mean_iou"].value == pytest.approx(expected)
     assert found.conventions["two empty sides"] == str(empty)
-    if empty == "nan":
-        assert found["mean_iou"].reason == "1 samples are empty on both sides"
 
 
 def test_conditions_without_order_have_no_neighbours(table):
@@ -359,7 +354,6 @@ def test_a_confused_classifier_is_not_undone(table):
     good = evaluated(
         **given, classifier_predicted=np.where(rng.random(400) < 0.8, labels, answers), metrics="all", **QUICK
     )
-    assert 1 < good["classifier_condition_number"].value < 10
     assert good["corrected_exact_accuracy"].defined
     assert good["corrected_exact_accuracy"].interval is not None
     bad = evaluated(**given, classifier_predicted=(labels > 1) * 2, metrics="all", **QUICK)
@@ -441,7 +435,7 @@ def test_graphs_as_samples():
     found = evaluated(real=paths, generated=relabelled, train=paths[:6], **QUICK)
     assert found["novelty"] == 0.5
     assert found["overall_uniqueness_ratio"] == 1
-    assert "mean_jaccard" not in found
+    assert "overall_mean_diversity" not in found
     assert not found["degree_mmd"].defined  # six of the twelve real graphs are in the training set
     found = evaluated(real=paths, generated=relabelled, **QUICK)
     assert found["degree_mmd"].value == pytest.approx(
@@ -473,7 +467,7 @@ def test_options_that_make_no_sense(table):
         evaluated(real=table.real.items, real_reconstructed=table.real.items, threshold=2.0)
     with pytest.raises(InputError, match=r"real: conditions are missing.*Samples\(items, conditions="):
         evaluated(real=table.real.items, labels=NAMES)
-    for options in ({"ordered": True}, {"empty": "nan"}, {"threshold": 0.4}):
+    for options in ({"ordered": True}, {"empty": 0}, {"threshold": 0.4}):
         with pytest.raises(OptionError, match=rf"^{next(iter(options))} needs "):
             evaluated(real=table.real.items, **options)
 

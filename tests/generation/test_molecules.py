@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,6 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.types import Mask
 from graphgauge.generation.distances import packed
 from graphgauge.generation.identity import codes
-from graphgauge.generation.levels import Draws
-from graphgauge.generation.metrics.statistical import Chemistry
 from graphgauge.generation.molecules import Molecules, internal_diversity, scaffold_similarity, snn
 
 
@@ -41,33 +38,6 @@ def test_scaffolds_by_hand() -> None:
     found = scaffold_similarity(("a", "a", "b", ""), ("a", "c"))
     assert found == pytest.approx(2 / (np.sqrt(5) * np.sqrt(2)))
     assert np.isnan(scaffold_similarity(("",), ("a",)))
-
-
-@dataclass(frozen=True)
-class Described:
-    """What the metrics read of molecules."""
-
-    fingerprints: Mask
-    scaffolds: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.fingerprints)
-
-
-def levels_of(real: Described, count: int) -> dict[str, Any]:
-    """Draws of the level of real molecules, for so many generated ones."""
-    chemistry = Chemistry.__new__(Chemistry)
-    vars(chemistry).update(real=real, generated=range(count), _draws=Draws())
-    return {key: chemistry.level(key) for key in ("snn", "scaffold_similarity", "internal_diversity")}
-
-
-def test_levels_are_of_disjoint_real_molecules() -> None:
-    rng = np.random.default_rng(1)
-    bits, names = rng.random((60, 64)) < 0.2, tuple(rng.choice(["", "a", "b"], 60))
-    drawn = levels_of(Described(bits, names), 200)
-    assert [len(values) for values in drawn.values()] == [39] * 3
-    assert (drawn["snn"] < 1).all()
-    assert set(levels_of(Described(bits[:3], names[:3]), 9).values()) == {None}
 
 
 def test_identity_is_the_canonical_text_and_nothing_equals_what_cannot_be_read() -> None:

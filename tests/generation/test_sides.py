@@ -116,7 +116,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"real_latents": np.zeros((40, 2)), "generated_latents": np.zeros((40, 3))},
         "latents differ: 2 of real and 3 of generated",
     ),
-    "variances": ({"real": SAMPLES, "real_variances": np.ones((40, 2))}, "variances without latents"),
     "statistics": (
         {"real_statistics": {"a": CODES}, "generated_statistics": {"b": CODES}},
         "statistics differ: a of real and b of generated",

@@ -49,7 +49,6 @@ def test_molecules_are_read_and_judged() -> None:
     assert made.smiles == ("CCO", "CCO", "", "Oc1ccccc1", "")
     assert made.scaffolds == ("", "", "", "c1ccccc1", "")
     assert made.statistics["heavy_atoms"].tolist() == [3, 3, 0, 7, 0]
-    assert made.graphs.nodes.tolist() == [3, 3, 0, 7, 0]
     again = Molecules.from_arrays(made.arrays())
     assert again.statistics["weight"].tolist() == made.statistics["weight"].tolist()
     assert made.take([3, 0]).joined(made.take(np.array([False, True, True, False, False]))).smiles == (
@@ -103,7 +102,6 @@ def test_molecules_are_evaluated() -> None:
     assert "wasserstein_logp" in found
     for key in ("snn", "scaffold_similarity", "internal_diversity"):
         assert 0 <= found[key].value <= 1
-        assert "perfect" in [each.name for each in found[key].references]
     assert not [key for key in found if key.startswith("latent")]  # fingerprints are no latent space
 
 

@@ -29,8 +29,8 @@ class Samples:
     `items` are bits (n, *shape), `Graphs` or `Molecules`; they may be absent where columns are known. `conditions` are
     true or requested ones, as names or codes. `valid` says whether a sample is valid, and None counts as not valid.
     `statistics` is `{name: (n,)}` or a data frame: numbers, or text for categories. `latents` (n, d) are encodings,
-    `variances` (n, d) those of the encoder's posterior, `reconstructed` what came back of each sample, in bits, and
-    `predicted` the conditions that a classifier answers. `in_training` is filled by `Sides`.
+    `reconstructed` is what came back of each sample, in bits, and `predicted` the conditions that a classifier answers.
+    `in_training` is filled by `Sides`.
 
     Examples
     --------
@@ -46,7 +46,6 @@ class Samples:
     valid: Any = field(default=None, kw_only=True)
     statistics: Any = field(default=None, kw_only=True)
     latents: Any = field(default=None, kw_only=True)
-    variances: Any = field(default=None, kw_only=True)
     reconstructed: Any = field(default=None, kw_only=True)
     predicted: Any = field(default=None, kw_only=True)
     in_training: Any = field(default=None, kw_only=True, repr=False)
@@ -136,15 +135,6 @@ def as_vectors(value: Any, name: str, rows: int) -> Floats:
     return _finite(array, name)
 
 
-def as_variances(value: Any, name: str, rows: int) -> Floats:
-    """Variances (n, d) of latent vectors, greater than 0."""
-    variances = as_vectors(value, name, rows)
-    if (variances <= 0).any():
-        fix = "Pass exp(log-variance), which is greater than 0."
-        raise InputError(f"variances of {variances.min():g} and more", where=name, fix=fix)
-    return variances
-
-
 def as_statistics(value: Any, name: str, rows: int) -> dict[str, AnyArray]:
     """Named columns (n,), of a mapping or of a data frame: finite numbers, or text for categories."""
     if is_frame(value) and not isinstance(value, Mapping):
@@ -159,9 +149,9 @@ def as_statistics(value: Any, name: str, rows: int) -> dict[str, AnyArray]:
 
 def _statistic(values: Any, where: str, rows: int) -> AnyArray:
     categories = _categories(values)
-    array = as_numeric(values, where) if categories is None else categories
+    array = _finite(as_numeric(values, where), where) if categories is None else categories
     require_shape(array, (rows,), where, "Give one value per sample.")
-    return _finite(array, where) if categories is None else array
+    return array
 
 
 def _categories(values: Any) -> AnyArray | None:

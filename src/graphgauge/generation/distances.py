@@ -191,13 +191,11 @@ def jaccard_pairs(bits: Mask) -> Pairs:
     return Pairs(mean, math.sqrt(variance), 1 - np.ldexp(similar.astype(np.float64), -_FRACTION) / (n - 1))
 
 
-def bit_distances(first: Any, second: Any, kind: str) -> Floats:
-    """All `hamming` distances in bits, or all `jaccard` distances, (n, m) between the rows of two small matrices."""
+def jaccard_distances(first: Any, second: Any) -> Floats:
+    """All Jaccard distances (n, m) between the rows of two small matrices of bits."""
     rows, others = (np.asarray(side, np.float32) for side in (first, second))
     common = (rows @ others.T).astype(np.float64)
     either = rows.sum(1, dtype=np.float64)[:, np.newaxis] + others.sum(1, dtype=np.float64) - common
-    if kind == "hamming":
-        return np.asarray(either - common)
     return np.asarray(1 - np.divide(common, either, out=np.ones_like(common), where=either > 0))
 
 

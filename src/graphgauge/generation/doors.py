@@ -7,7 +7,7 @@ from typing import Literal
 
 from graphgauge.core.door import CONFIDENCE, METRICS, PROTOCOL, SEED, Door, Input, Option
 
-_EMPTY = Option("empty", Literal["1", "0", "nan", "skip"], "1", "The score of two empty samples.")
+_EMPTY = Option("empty", Literal["1", "0"], "1", "The score of two empty samples.")
 _DRAWS = Option("draws", int, 999, "Draws of tests, bootstraps and levels.", 1)
 _SAVE = Option("save_samples", Path | None, None, "Write the samples of all sides (.npz).")
 _FORMS = "(.npy bits, .json .g6 .s6 graphs, .smi molecules, .npz columns)"

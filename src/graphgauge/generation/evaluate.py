@@ -74,7 +74,7 @@ def evaluate(
     validate
         A function of all samples of a side that says whether each is valid; it judges real and generated ones.
     empty
-        The score of an empty sample with an empty reconstruction: 1, 0, `"nan"`, or `"skip"`.
+        The score of an empty sample with an empty reconstruction: 1 or 0.
     metrics
         None for the default, `all`, sections (`reconstruction`, `diversity`, `statistical`, `latent_space`,
         `grade_conditioning`) or keys.
@@ -193,11 +193,10 @@ NEEDS = {
     "encodings": Need(Encoded, _BOTH, ("bits", "molecules", None)),
     "latent_pairs": Need(Encoded, _LATENTS),
     "recognition": Need(Recognised, _BOTH),
-    "graphs": Need(Drawn, _BOTH, ("graphs", "molecules")),
-    "graph_training": Need(Drawn, (*_BOTH, "train.items"), ("graphs", "molecules")),
+    "graphs": Need(Drawn, _BOTH, ("graphs",)),
+    "graph_training": Need(Drawn, (*_BOTH, "train.items"), ("graphs",)),
     "chemistry": Need(Chemistry, _BOTH, ("molecules",)),
     "latents": Need(Latents, ("real.latents",)),
-    "posteriors": Need(Latents, ("real.latents", "real.variances")),
     "answers": Need(Answers, ("generated.predicted",)),
 }
 # What sides and columns are called where they are absent.
@@ -207,7 +206,6 @@ _WORDS = {
     "train": "training set",
     "reconstructed": "reconstructions",
     "latents": "latent vectors",
-    "variances": "posterior variances",
     "valid": "validity",
     "predicted": "classifier",
 }
@@ -291,12 +289,8 @@ def _chosen(asked: Any, at_hand: AtHand) -> tuple[list[Chosen], frozenset[str], 
     for metric, params in wanted:
         key, reason = metric.key_of(**params), at_hand.reason(metric)
         whole_number("k", params.get("k", 1), 1)  # a key may have any value
-        by_name = metric.key in named
-        if reason is not None and by_name:
+        if reason is not None and metric.key in named:
             raise OptionError(f"{key} cannot be computed: {reason}").about("metrics")
-        # The structure of molecules is compared only on request.
-        if not by_name and asked != "all" and at_hand.sides.kind == "molecules" and "graphs" in metric.needs:
-            continue
         if reason is None:
             chosen.append((metric, params))
         elif at_hand.applies(metric):

@@ -99,14 +99,20 @@ def _values(evaluations: Mapping[str, Evaluation], keys: list[str], title: str, 
 
 
 def _drawn(grid: Grid, axis: Any) -> None:
-    """Real samples in the upper row, generated ones in the lower one."""
+    """Real samples in the upper row, generated ones in the lower one: a square for each cell that is set, no image."""
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Rectangle
+
     row, column, sample = (np.asarray(grid[name]).astype(int) for name in ("row", "column", "sample"))
-    height, width = row.max() + 1, column.max() + 1
+    value, height, width = np.asarray(grid["value"]), row.max() + 1, column.max() + 1
     top, left = np.where(np.asarray(grid["side"]) == "real", 0, height + 1), sample * (width + 1)
-    canvas = np.full((2 * height + 1, _DRAWN * (width + 1) - 1), np.nan)
-    for upper, start in set(zip(top.tolist(), left.tolist(), strict=True)):
-        canvas[upper : upper + height, start : start + width] = 0
-    canvas[top + height - 1 - row, left + column] = np.asarray(grid["value"])
-    axis.imshow(canvas, cmap="Blues", interpolation="nearest")
-    axis.set(title="real (above) and generated samples", xticks=[], yticks=[])
+    boards = [Rectangle(corner, width, height) for corner in sorted(set(zip(left.tolist(), top.tolist(), strict=True)))]
+    corners = np.stack([left + column, top + height - 1 - row], axis=1)[value > 0].tolist()
+    cells = PatchCollection([Rectangle(corner, 1, 1) for corner in corners], cmap="Blues", linewidths=0)
+    cells.set_array(value[value > 0])
+    cells.set_clim(0, max(value.max(), 1))
+    axis.add_collection(PatchCollection(boards, facecolor="0.95", linewidths=0))
+    axis.add_collection(cells)
+    axis.set(title="real (above) and generated samples", xticks=[], yticks=[], aspect="equal")
+    axis.set(xlim=(0, _DRAWN * (width + 1) - 1), ylim=(2 * height + 1, 0))
     axis.grid(visible=False)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphgauge import _core
-from graphgauge.core.errors import InputError
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import Floats, Ints
 from graphgauge.generation.graphs import Graphs
@@ -22,8 +21,6 @@ STATISTICS = ("degree", "clustering", "orbit", "spectral")
 _CLUSTERING_BINS, _SPECTRAL_BINS = 100, 200
 # The columns of the core's counts of orbits, and the one of triangles.
 _ORBITS, _TRIANGLES = 15, 3
-# Maximum number of nodes of a graph whose spectrum is computed; more would exhaust the memory.
-_MOST_DENSE = 20_000
 # The lower end of the spectrum's histogram in GRAN's code and all that followed it.
 _BELOW_ZERO = -1e-5
 # SPECTRE, and DiGress after it, add this to the sum of a histogram before they divide by it.
@@ -54,12 +51,8 @@ class Convention:
     truncated: tuple[str, ...] = ()
 
     @property
-    def is_biased(self) -> bool:
-        return self.score is biased
-
-    @property
     def estimator(self) -> str:
-        if self.is_biased:
+        if self.score is biased:
             return "MMD squared, biased: pairs of a graph with itself count"
         return "MMD squared, unbiased: may be below 0"
 
@@ -118,9 +111,6 @@ def spectra(graphs: Graphs) -> list[Floats]:
 
     None is above 2, but the largest of a bipartite graph is 2, and may be rounded up.
     """
-    if graphs.nodes.max(initial=0) > _MOST_DENSE:
-        what = f"a graph of {graphs.nodes.max()} nodes is too large for its spectrum; the limit is {_MOST_DENSE}"
-        raise InputError(what, where="spectral_mmd", fix="Request other metrics by name.")
     found = []
     for index, size in enumerate(graphs.nodes.tolist()):
         adjacency = np.zeros((size, size))

@@ -16,7 +16,7 @@ from graphgauge import _core
 from graphgauge.core.threads import threads_for
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.generation.averages import flat
-from graphgauge.generation.distances import Words, bit_distances, packed
+from graphgauge.generation.distances import Words, jaccard_distances, packed
 from graphgauge.generation.graph_features import cityblock
 from graphgauge.generation.graphs import Graphs, concatenated, require_alike
 from graphgauge.generation.levels import MOST, rewire
@@ -171,9 +171,9 @@ def _weights(samples: Any, pool: Any) -> Floats:
     if isinstance(samples, Graphs):
         distances = _graph_distances(samples, pool)
     elif isinstance(samples, Molecules):
-        distances = bit_distances(samples.fingerprints, pool.fingerprints, "jaccard")
+        distances = jaccard_distances(samples.fingerprints, pool.fingerprints)
     else:
-        distances = bit_distances(flat(samples), flat(pool), "jaccard")
+        distances = jaccard_distances(flat(samples), flat(pool))
     closest = distances == distances.min(axis=1, keepdims=True)
     return np.asarray(closest / closest.sum(axis=1, keepdims=True))
 

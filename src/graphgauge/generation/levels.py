@@ -10,7 +10,7 @@ as many fresh ones as were generated, both sides are made smaller, and the run i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,16 +57,9 @@ class Rules(Draws):
     convention: str = "graphgauge"
 
 
-def level(
-    name: str,
-    value: float,
-    low: float | None = None,
-    high: float | None = None,
-    own: float | None = None,
-    note: str | None = None,
-) -> Reference:
-    """The level of a reference generator."""
-    return Reference(name, value, KINDS[name], low, high, own, note)
+def level(name: str, value: float, low: float | None = None, high: float | None = None, **own: Any) -> Reference:
+    """The level of a reference generator; `own` and `note` if it was simulated with fewer samples."""
+    return Reference(name, value, KINDS[name], low, high, **own)
 
 
 def named(levels: Mapping[str, Reference | None]) -> tuple[Reference, ...]:
@@ -82,10 +75,10 @@ def band(draws: Floats) -> tuple[float, float]:
     return float(ordered[outside - 1]), float(ordered[-outside])
 
 
-def simulated(name: str, draws: Floats, *, own: float | None = None, note: str | None = None) -> Reference | None:
+def simulated(name: str, draws: Floats) -> Reference | None:
     """A level from its draws; None without any."""
     draws = draws[~np.isnan(draws)]
-    return level(name, float(draws.mean()), *band(draws), own, note) if len(draws) else None
+    return level(name, float(draws.mean()), *band(draws)) if len(draws) else None
 
 
 def predicted(name: str, draws: Floats, *, own: float | None = None, note: str | None = None) -> Reference | None:
@@ -94,7 +87,7 @@ def predicted(name: str, draws: Floats, *, own: float | None = None, note: str |
     if not draws.size:
         return None
     (low, _), (_, high) = band(draws[0]), band(draws[2])
-    return level(name, float(draws[1].mean()), low, high, own, note)
+    return level(name, float(draws[1].mean()), low, high, own=own, note=note)
 
 
 # --------------------------------------------------------------------------------------------- two samples, by kernels
@@ -131,27 +124,6 @@ def apart(gram: Floats, same: float = 0.0) -> tuple[Floats, Floats]:
     return gram, equal - twice
 
 
-def pair_means(
-    distances: Floats, m: int, n: int | None, draws: int, generator: np.random.Generator, *, same: float = 0.0
-) -> Floats:
-    """Mean distances within m further samples of the distribution that those with `distances` are n samples of.
-
-    Both samples are drawn again, because the mean of the n varies as well; without n, it is fixed. The spread of n
-    samples is uncertain itself: each draw has one of its posterior, so that the band is as wide as Student's. `same` is
-    that of `apart`.
-    """
-    between, equal = apart(distances, same)
-
-    def means(size: int) -> Floats:
-        return sums_of(resampled(generator, size, len(distances), draws), between, equal) / (size * (size - 1))
-
-    if n is None:
-        return means(m)
-    centre = distances.sum() / (len(distances) * (len(distances) - 1))
-    away = means(m) - means(n)
-    return np.asarray(centre + away * np.sqrt(n / generator.chisquare(n - 1, draws)))
-
-
 def resampled(generator: np.random.Generator, count: int, size: int, draws: int) -> Floats:
     """How often each of `size` items is among `count` drawn with replacement, (draws, size)."""
     return generator.multinomial(count, np.full(size, 1 / size), draws).astype(float)
@@ -167,22 +139,6 @@ def possible(values: Any, score: Score) -> Floats:
     return np.asarray(values if score is unbiased else np.maximum(values, 0.0))
 
 
-# --------------------------------------------------------------------------------------------- two samples, by splits
-
-
-def split_sizes(n: int, m: int, most: int = MOST) -> tuple[int, int]:
-    """How many of n real samples remain real, and how many stand for the m generated ones."""
-    fresh = min(m, n // 2, most // 2)
-    return min(n - fresh, most - fresh), fresh
-
-
-def splits(held_out: int, n: int, kept: int, fresh: int, generator: np.random.Generator) -> list[tuple[Ints, Ints]]:
-    """Random disjoint parts of n samples: one of the first `held_out`, one of all."""
-    orders = [generator.permutation(n) for _ in range(SPLITS)]
-    others = [order[fresh:] for order in orders]
-    return [(rest[rest < held_out][:kept], order[:fresh]) for rest, order in zip(others, orders, strict=True)]
-
-
 def wider(draws: Floats, centre: Any, n: Any, m: Any, drawn: Any) -> Floats:
     """Values of m fresh samples around that of n real ones, from those of `drawn` real ones without replacement.
 
@@ -191,19 +147,6 @@ def wider(draws: Floats, centre: Any, n: Any, m: Any, drawn: Any) -> Floats:
     """
     factor = np.sqrt((1 / m + 1 / n) / (1 / drawn - 1 / n))
     return np.asarray(centre + (draws - centre) * factor)
-
-
-def note_of_sizes(kept: Sequence[int], fresh: Sequence[int], conditions: int) -> str:
-    """How many samples the levels were simulated with."""
-
-    def range_of(counts: Sequence[int]) -> str:
-        return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-
-    each = "" if conditions == 1 else " per condition"
-    return (
-        f"simulated with {range_of(kept)} real and {range_of(fresh)} generated samples{each}, because real samples are "
-        "needed on both sides; the value with as many is in `own`"
-    )
 
 
 # ---------------------------------------------------------------------------------------------------- shares of samples

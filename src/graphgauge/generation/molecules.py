@@ -6,7 +6,7 @@ radicals are different, and so are tautomers, as in MOSES (Polykovskiy et al. 20
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,12 +18,12 @@ from graphgauge.core.arrays import text_array
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.types import AnyArray, Floats, Mask
-from graphgauge.generation.distances import Words, bit_distances, packed
-from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.distances import Words, jaccard_distances, packed
 from graphgauge.io.text import read_lines
 
 # Morgan fingerprints as in MOSES: radius 2, 1,024 bits.
 _RADIUS, _WIDTH = 2, 1024
+_DESCRIPTORS = ("weight", "logp", "qed", "tpsa", "rings", "heavy_atoms")
 # Rows of a matrix of similarities that is in memory.
 _ROWS = 1000
 
@@ -144,21 +144,14 @@ class Molecules:
     @cached_property
     def statistics(self) -> dict[str, Floats]:
         """Descriptors (n,) by name: weight, logp, qed, tpsa, rings, heavy_atoms; 0 of those that are not valid."""
-        described = _descriptors()
-        rows = [[0.0 if one is None else each(one) for each in described.values()] for one in self.molecules]
-        columns = np.array(rows, np.float64).reshape(len(rows), len(described))
-        return {name: columns[:, place] for place, name in enumerate(described)}
+        described = [np.zeros(len(_DESCRIPTORS)) if one is None else _described(one) for one in self.molecules]
+        return dict(zip(_DESCRIPTORS, np.array(described).reshape(-1, len(_DESCRIPTORS)).T, strict=True))
 
     @cached_property
     def scaffolds(self) -> tuple[str, ...]:
         """The SMILES of Bemis and Murcko's scaffolds; empty without rings."""
         murcko = need("rdkit.Chem.Scaffolds.MurckoScaffold", "scaffolds of molecules")
         return tuple("" if one is None else murcko.MurckoScaffoldSmiles(mol=one) for one in self.molecules)
-
-    @cached_property
-    def graphs(self) -> Graphs:
-        """Graphs of atoms and bonds, labelled by element and charge, and by kind of bond."""
-        return Graphs.from_objects([_graph(one) for one in self.molecules], where="molecules")
 
 
 def read_molecules(path: str | Path) -> Molecules:
@@ -189,31 +182,12 @@ def _parsed(smiles: Sequence[str]) -> tuple[Any, ...]:
         logs.EnableLog("rdApp.error")
 
 
-def _descriptors() -> dict[str, Callable[[Any], float]]:
-    described, crippen, qed = (
-        need(f"rdkit.Chem.{part}", "describing molecules") for part in ("Descriptors", "Crippen", "QED")
-    )
-    return {
-        "weight": described.MolWt,
-        "logp": crippen.MolLogP,
-        "qed": qed.qed,
-        "tpsa": described.TPSA,
-        "rings": lambda molecule: float(molecule.GetRingInfo().NumRings()),
-        "heavy_atoms": lambda molecule: float(molecule.GetNumHeavyAtoms()),
-    }
-
-
-def _graph(molecule: Any) -> dict[str, Any]:
-    if molecule is None:
-        return {"nodes": 0, "edges": []}
-    atoms = [f"{atom.GetSymbol()}{atom.GetFormalCharge():+d}" for atom in molecule.GetAtoms()]
-    bonds = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), str(bond.GetBondType())) for bond in molecule.GetBonds()]
-    return {
-        "nodes": len(atoms),
-        "edges": [bond[:2] for bond in bonds],
-        "node_labels": atoms,
-        "edge_labels": [bond[2] for bond in bonds],
-    }
+def _described(molecule: Any) -> tuple[float, ...]:
+    """The descriptors of one molecule. QED is made of three of them, so that they are computed once."""
+    qed = need("rdkit.Chem.QED", "describing molecules")
+    parts = qed.properties(molecule)
+    rings, atoms = molecule.GetRingInfo().NumRings(), molecule.GetNumHeavyAtoms()
+    return parts.MW, parts.ALOGP, qed.qed(molecule, qedProperties=parts), parts.PSA, float(rings), float(atoms)
 
 
 # ---------------------------------------------------------------------------------------------------- MOSES' metrics
@@ -224,13 +198,13 @@ def snn(real: Mask, generated: Mask) -> float:
     if not len(real) or not len(generated):
         return np.nan
     rows = range(0, len(generated), _ROWS)
-    nearest = [bit_distances(generated[row : row + _ROWS], real, "jaccard").min(axis=1) for row in rows]
+    nearest = [jaccard_distances(generated[row : row + _ROWS], real).min(axis=1) for row in rows]
     return float(1 - np.concatenate(nearest).mean())
 
 
 def internal_diversity(bits: Mask) -> float:
     """1 less the mean similarity of two fingerprints, each with itself included; NaN without any."""
-    parts = [bit_distances(bits[row : row + _ROWS], bits, "jaccard").sum() for row in range(0, len(bits), _ROWS)]
+    parts = [jaccard_distances(bits[row : row + _ROWS], bits).sum() for row in range(0, len(bits), _ROWS)]
     return float(sum(parts) / len(bits) ** 2) if len(bits) else np.nan
 
 

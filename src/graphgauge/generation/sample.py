@@ -260,7 +260,6 @@ def _checked(
         "valid": read.as_validity,
         "statistics": read.as_statistics,
         "latents": read.as_vectors,
-        "variances": read.as_variances,
         "predicted": conditions.answers,
     }
     columns = {
@@ -268,8 +267,6 @@ def _checked(
         for column, reader in readers.items()
         if getattr(side, column) is not None
     }
-    if "variances" in columns and columns["variances"].shape != getattr(columns.get("latents"), "shape", None):
-        raise InputError("variances without latents of this shape", where=f"{name}.variances", fix="Pass both.")
     if side.reconstructed is not None:
         where, shape = f"{name}.reconstructed", getattr(items, "shape", "no bits")
         value = side.reconstructed

@@ -109,7 +109,7 @@ def of_shares(sample: View[Any], estimate: Estimate, confidence: float) -> Bound
 
 
 def of_discrepancy(sample: View[Any], estimate: Estimate, confidence: float) -> Bounds:
-    """Student's t with the standard error of an MMD² in large samples; of a biased one, of its expectation."""
+    """Student's t with the large-sample standard error; of biased MMDs, of their expectation."""
     bounds = _student(estimate, confidence, "asymptotic-t")
     return replace(bounds, low=np.maximum(bounds.low, estimate.facts.get("least", -np.inf)))
 

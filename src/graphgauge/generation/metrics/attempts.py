@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.types import Floats, Ints, Mask
-from graphgauge.generation.averages import FEWEST_COMPARED, FEWEST_VALID, Grouped, few, flat, once, rows_by_code
-from graphgauge.generation.distances import Pairs, bit_distances, hamming_pairs, jaccard_pairs
+from graphgauge.core.types import Ints, Mask
+from graphgauge.generation.averages import FEWEST_COMPARED, FEWEST_VALID, Grouped, few, flat, rows_by_code
+from graphgauge.generation.distances import Pairs, hamming_pairs
 from graphgauge.generation.graphs import rows_of
 from graphgauge.generation.identity import Identity, Nearest, codes, nearest
-from graphgauge.generation.levels import MOST, Draws, near_copies, pair_means
+from graphgauge.generation.levels import Draws, near_copies
 from graphgauge.generation.metrics.compared import Part
 from graphgauge.generation.sample import Sides
 
@@ -24,8 +24,6 @@ _HARDLY = 1e-4
 _RARELY = 1e-3
 # The least share of samples in no file of a generator that is not one of what is in the files.
 _OUTSIDE = 0.02
-# Draws of mean distances.
-_PAIR_DRAWS = 399
 
 
 class Attempts(Grouped):
@@ -171,34 +169,17 @@ class Attempts(Grouped):
             return False
         return bool(bdtr(distinct, distinct + learned, size / (size + learned_size)) > _RARELY)
 
-    # ---- distances within conditions, of bits
+    # ---- Hamming distances within conditions, of bits
 
-    @once
-    def pairs(self, kind: str) -> list[Pairs | None]:
-        """The distances of each condition's valid samples, `hamming` or `jaccard`."""
-        return _pairs(kind, self.valid.rows, self.rows)
+    @cached_property
+    def pairs(self) -> list[Pairs | None]:
+        """The distances of each condition's valid samples."""
+        return _pairs(self.valid.rows, self.rows)
 
-    @once
-    def real_pairs(self, kind: str) -> list[Pairs | None]:
+    @cached_property
+    def real_pairs(self) -> list[Pairs | None]:
         """Those of real samples."""
-        return [None] * self.groups if self.real is None else _pairs(kind, self.real.rows, self.real_rows)
-
-    @once
-    def pair_draws(self, kind: str, copies: bool) -> Floats | None:
-        """Mean distances (draws, conditions) within as many samples as were generated, fresh or of the training set."""
-        real = None if self.real is None else self.real.rows
-        samples, rows = (self.train, self.train_rows) if copies else (real, self.real_rows)
-        if not isinstance(samples, np.ndarray):
-            return None
-        bits, generator = flat(samples), self.draws.generator(23, int(copies))
-        drawn = np.full((min(self.draws.draws, _PAIR_DRAWS), self.groups), np.nan)
-        for place, (mine, own) in enumerate(zip(self.rows, rows, strict=True)):
-            if len(mine) >= FEWEST_VALID and len(own) >= FEWEST_VALID:
-                some = bits[generator.permutation(own)[:MOST]]
-                n, same = (None, len(some) / len(own)) if copies else (len(own), 0.0)
-                distances = bit_distances(some, some, kind)
-                drawn[:, place] = pair_means(distances, len(mine), n, len(drawn), generator, same=same)
-        return drawn
+        return [None] * self.groups if self.real is None else _pairs(self.real.rows, self.real_rows)
 
     @property
     def width(self) -> int:
@@ -206,16 +187,6 @@ class Attempts(Grouped):
         return max(int(np.prod(self.valid.rows.shape[1:])), 1)
 
     # ---- neighbours in training
-
-    @cached_property
-    def near_copy_novelty(self) -> float:
-        """The share of near copies of training samples that are not in the training set."""
-        some = self.train is not None and len(self.train)
-        copies = near_copies(self.train, self.draws.generator(14)) if some else None
-        if copies is None:
-            return np.nan
-        own, known = codes(copies, self.train).ids
-        return float(np.mean(~np.isin(own, known)))
 
     @cached_property
     def nearest(self) -> Nearest | None:
@@ -246,6 +217,6 @@ def _far_more(hits: int, size: int, others: int, among: int) -> bool:
     return bool(hits * among > 2 * others * size and chance < _HARDLY)
 
 
-def _pairs(kind: str, samples: Any, rows: list[Ints]) -> list[Pairs | None]:
-    bits, pairs = flat(samples), {"hamming": hamming_pairs, "jaccard": jaccard_pairs}[kind]
-    return [pairs(bits[own]) if len(own) >= FEWEST_VALID else None for own in rows]
+def _pairs(samples: Any, rows: list[Ints]) -> list[Pairs | None]:
+    bits = flat(samples)
+    return [hamming_pairs(bits[own]) if len(own) >= FEWEST_VALID else None for own in rows]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -57,12 +57,10 @@ class Compared(Grouped):
     samples that are in training. Both are None without any.
     """
 
-    def __init__(
-        self, sides: Sides, draws: Draws, rows_in: Callable[[Samples], Any], *, unseen_only: bool = False
-    ) -> None:
+    def __init__(self, sides: Sides, draws: Draws, rows_in: Callable[[Samples], Any], *, unseen: bool = False) -> None:
         """`rows_in` makes the compared form of a side's samples, or None if it does not have what that takes.
 
-        With `unseen_only` generated samples that are in training are left out, if real ones are.
+        With `unseen` generated samples that are in training are left out, if real ones are.
         """
         super().__init__(sides.labels)
         real, made, train = sides.real, sides.generated, sides.train
@@ -73,7 +71,7 @@ class Compared(Grouped):
         rows = rows_in(real)
         self.real = Part.in_order(rows, real, real.kept & ~real.in_training)
         self.learned = Part.in_order(rows, real, learned) if learned.any() else None
-        kept = made.kept & ~made.in_training if has_copies and unseen_only else made.kept
+        kept = made.kept & ~made.in_training if has_copies and unseen else made.kept
         self.generated = Part.in_order(rows_in(made), made, kept)
         own = rows_in(train) if train is not None and len(train) and train.conditions is not None else None
         self.train = None if own is None or train is None else Part.in_order(own, train, np.arange(len(train)))
@@ -205,17 +203,6 @@ class Compared(Grouped):
 NEIGHBOURS = 5
 
 
-class Neighbourhoods(NamedTuple):
-    """The levels of precision, recall, density and coverage, which need real samples on both sides.
-
-    `draws` are those of each measure, by level; `own` is the run at the same sizes, which `note` states.
-    """
-
-    draws: dict[str, dict[str, Floats]]
-    own: list[PRDC | None]
-    note: str | None
-
-
 class Encoded(Compared):
     """Encodings (n, d) of both sides: latent vectors, or without an encoder bits, or fingerprints of molecules."""
 
@@ -249,50 +236,6 @@ class Encoded(Compared):
     @cached_property
     def prdc(self) -> list[PRDC | None]:
         return self.each(lambda code: two_sample.prdc(*self.pair(code), k=NEIGHBOURS))
-
-    @cached_property
-    def neighbourhoods(self) -> Neighbourhoods:
-        # So few points that the levels take seconds.
-        most = int(np.clip(np.sqrt(4e9 / (levels.SPLITS * max(self.real.rows.shape[1], 1))), 100, levels.MOST))
-        sizes: list[tuple[int, int]] = []
-
-        def split(code: int) -> dict[str, Floats] | None:
-            kept, fresh = levels.split_sizes(int(self.real_counts[code]), int(self.counts[code]), most)
-            if min(kept, fresh) <= NEIGHBOURS:
-                return None
-            sizes.append((kept, fresh))
-            return self._split(code, kept, fresh, most)
-
-        drawn = self.each(split)
-        own = [None if each is None else PRDC(*each.pop("own")[0]) for each in drawn]
-        draws = {
-            name: self.by_level([each and {level: one[:, place] for level, one in each.items()} for each in drawn])
-            for place, name in enumerate(PRDC._fields)
-        }
-        kept, fresh = ([pair[side] for pair in sizes] for side in (0, 1))
-        return Neighbourhoods(draws, own, levels.note_of_sizes(kept, fresh, self.groups) if kept else None)
-
-    def _split(self, code: int, kept: int, fresh: int, most: int) -> dict[str, Floats]:
-        """The levels (splits, measures) with `kept` real and `fresh` other samples, and the `own` value of the run.
-
-        The real samples of the perfect level are disjoint parts of the same ones.
-        """
-        real, generated = self.pair(code)
-        generator = self.draws.generator(3, code)
-        real = real[np.sort(generator.choice(len(real), min(len(real), most), replace=False))]
-        held_out = len(real)
-        real = self.fresh(code, real)
-        parts = levels.splits(held_out, len(real), kept, fresh, generator)
-
-        def against(pool: Floats, rows: Ints) -> PRDC:
-            some = pool[generator.choice(len(pool), fresh, replace=len(pool) < fresh)]
-            return two_sample.prdc(real[rows], some, k=NEIGHBOURS)
-
-        perfect = [two_sample.prdc(real[rows], real[others], k=NEIGHBOURS) for rows, others in parts]
-        drawn = {"perfect": perfect, "own": [against(generated, parts[0][0])]}
-        for name, pool in self._pools(code, real, fresh, generator).items():
-            drawn[name] = [against(pool, rows) for rows, _ in parts]
-        return {name: np.array(values) for name, values in drawn.items()}
 
     # ---- discrepancies
 
@@ -347,7 +290,7 @@ class Drawn(Compared):
     def __init__(self, sides: Sides, rules: Rules) -> None:
         self.convention = CONVENTIONS[rules.convention]
         self.conventions = {"protocol": self.convention.name, "power": self.convention.estimator}
-        super().__init__(sides, rules, graphs_of)
+        super().__init__(sides, rules, lambda side: side.items)
 
     @once
     def _features(self, kind: str) -> list[Floats]:
@@ -374,26 +317,20 @@ class Drawn(Compared):
         """The generated graphs that the convention compares."""
         return generated[: self.real_counts[code]] if kind in self.convention.truncated else generated
 
-    def ratio(self, code: int) -> float:
-        """The mean over statistics of the MMD² of generated graphs over that of the training set, both biased."""
-        own = None if self.train is None else self.train.of(code)
-        if own is None or len(own) < 2:
-            return np.nan
-        ratios = []
-        for kind, chosen in self.convention.kernels.items():
-            parts = zip(self._features(kind), (self.real, self.generated), strict=True)
-            real, generated = (side[part.codes == code] for side, part in parts)
-            real, generated, train = padded(real, self._kept(generated, kind, code), chosen.features(own))
-            inside = chosen.kernel(real, real).sum()
-            values = [
-                two_sample.biased(
-                    inside, chosen.kernel(each, each).sum(), chosen.kernel(real, each).sum(), len(real), len(each)
-                )
-                for each in (generated, train)
-            ]
-            ratios.append(values[0] / values[1] if values[1] > 0 else np.nan)
-        known = [value for value in ratios if value == value]
-        return float(np.mean(known)) if known else np.nan
+    def ratios(self, train: Part) -> Floats:
+        """MMD² of generated graphs over that of training graphs (conditions, statistics), both biased.
+
+        NaN where MMD² of training graphs is 0, or there are fewer than two of them.
+        """
+        found = np.full((self.groups, len(self.convention.kernels)), np.nan)
+        for code in np.flatnonzero(self.enough & (np.bincount(train.codes, minlength=self.groups) > 1)).tolist():
+            for place, (kind, chosen) in enumerate(self.convention.kernels.items()):
+                real, generated = self._features(kind)
+                generated = self._kept(generated[self.generated.codes == code], kind, code)
+                real, *others = padded(real[self.real.codes == code], generated, chosen.features(train.of(code)))
+                above, below = (_biased(chosen.kernel, real, each) for each in others)
+                found[code, place] = above / below if below > 0 else np.nan
+        return found
 
     def _levels(self, kind: str, code: int, test: Discrepancy) -> Mapping[str, Floats]:
         chosen = self.convention.kernels[kind]
@@ -420,10 +357,9 @@ class Drawn(Compared):
         return pools | {name: part for name, part in (("memoriser", train), ("near_copy", near)) if part is not None}
 
 
-def graphs_of(side: Samples) -> Graphs | None:
-    """The graphs of a side: its items, or those of its molecules."""
-    graphs: Graphs | None = side.items.graphs if isinstance(side.items, Molecules) else side.items
-    return graphs
+def _biased(kernel: Kernel, real: Floats, others: Floats) -> float:
+    sums = (kernel(real, real).sum(), kernel(others, others).sum(), kernel(real, others).sum())
+    return float(two_sample.biased(*sums, len(real), len(others)))
 
 
 def _by_content(rows: Floats) -> Floats:

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from graphgauge.core.metric import Estimate, NoChance, NoInterval, whole
+from graphgauge.core.metric import Estimate
 from graphgauge.core.result import Reference, Result
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.generation.averages import NO_ORDER, Grouped, View, warned
@@ -21,8 +21,6 @@ from graphgauge.generation.sample import Sides
 
 # Above this the classifier's confusions cannot be corrected, because noise would be amplified by this factor.
 WORST_CONDITION_NUMBER = 10
-# Corrections of one draw take thousands of steps; the band of so many draws is exact as well.
-CORRECTED_DRAWS = 199
 _UNTESTED = "the classifier was not tested on real held-out samples"
 # A classifier with a lower accuracy on real samples is weak.
 WEAK = 0.5
@@ -103,27 +101,11 @@ class Answers(Grouped):
         counts = np.where(self.tested, self.counts, 0)
         return answer_draws(self.confusion, counts, draws=self._draws.draws, generator=self._draws.generator(20))
 
-    @cached_property
-    def perfect_compositions(self) -> Floats:
-        """The corrected composition (3, draws, present, usable) of real samples in place of the generated ones.
-
-        They are corrected with the observed confusions, to the same precision as the generated ones. What few
-        held-out samples leave open is how the classifier answers further ones.
-        """
-        confusion, _ = self._counts
-        answers = answer_draws(
-            confusion,
-            self.counts[self.usable],
-            draws=min(self._draws.draws, CORRECTED_DRAWS),
-            generator=self._draws.generator(21),
-        )
-        return compositions(confusion, answers[:, :, np.searchsorted(self.usable, self.present)])
-
-    def within(self, shares: Floats, tolerance: int) -> Floats:
-        """The share (…, conditions) within `tolerance` of the requested condition, of compositions; NaN without any."""
-        near = self.near(tolerance)[np.ix_(self.present, self.usable)]
+    def requested(self, shares: Floats) -> Floats:
+        """The share (…, conditions) of the requested condition in compositions; NaN of those without samples."""
         values = np.full((*shares.shape[:-2], self.groups), np.nan)
-        values[..., self.present] = np.clip((shares * near).sum(-1), 0, 1)
+        places = np.arange(len(self.present)), np.searchsorted(self.usable, self.present)
+        values[..., self.present] = np.clip(shares[..., *places], 0, 1)
         return values
 
 
@@ -135,7 +117,7 @@ def _crossed(rows: Ints, columns: Ints, groups: int) -> Ints:
 
 
 def compositions(confusion: AnyArray, answers: AnyArray) -> Floats:
-    """Most likely shares of the true conditions (…, C, K) among samples with counts of `answers` (…, C, K).
+    """Most likely shares of the true conditions (C, K) among samples with counts of `answers` (C, K).
 
     `confusion` (K, K) counts real samples by true and predicted condition. Maximum likelihood on the simplex by
     expectation maximisation (Saerens et al. 2002); shares are not negative. NaN for a request without samples, and
@@ -145,8 +127,7 @@ def compositions(confusion: AnyArray, answers: AnyArray) -> Floats:
     array([[0.429, 0.571]])
     """
     real, counts = np.asarray(confusion, np.float64), np.asarray(answers, np.float64)
-    runs = counts.reshape(-1, *counts.shape[-2:])
-    return _mixed(np.broadcast_to(real, (len(runs), *real.shape)), runs, _CLOSE).reshape(counts.shape)
+    return np.asarray(_mixed(real[np.newaxis], counts[np.newaxis], _CLOSE)[0])
 
 
 def bootstrapped_compositions(
@@ -209,28 +190,33 @@ def _redrawn(counts: Floats, draws: int, generator: np.random.Generator) -> Floa
 
 
 @with_options
-def _dealt(sample: View[Answers], tolerance: int, *, corrected: bool = False) -> tuple[Reference, ...]:
+def _at_random(sample: View[Answers], tolerance: int) -> tuple[Reference, ...]:
+    """Chance: the same answers in random order, on average."""
+    data = sample.data
+    answered = data.asked.sum(0) / max(data.asked.sum(), 1)
+    right = sample.combined(np.where(data.counts > 0, data.near(tolerance) @ answered, np.nan), data.counts)
+    return named({"chance": level("chance", min(right, 1.0))})
+
+
+@with_options
+def _dealt(sample: View[Answers], tolerance: int) -> tuple[Reference, ...]:
     """Perfect: real samples in place of the generated ones. Chance: the same answers in random order, on average.
 
     The classifier's answers to the real samples are predicted from those to held-out ones of the same conditions.
     """
     data, near = sample.data, sample.data.near(tolerance)
-    answered = data.asked.sum(0) / max(data.asked.sum(), 1)
-    at_random = sample.combined(np.where(data.counts > 0, near @ answered, np.nan), data.counts)
-    levels: dict[str, Reference | None] = {"chance": level("chance", min(at_random, 1.0))}
-    if corrected and data.reason is None:
-        drawn = data.within(data.perfect_compositions, tolerance)
-        levels["perfect"] = predicted("perfect", sample.averaged(drawn, data.counts))
-    elif data.tested.any() and not corrected:
-        counts = np.where(data.tested, data.counts, np.nan)
-        with np.errstate(invalid="ignore"):
-            drawn = np.einsum("erca,ca->erc", data.perfect, near) / counts
-            own = (data.asked * near).sum(1) / counts
-        missing = int(np.count_nonzero((data.counts > 0) & ~data.tested))
-        note = f"without {missing} conditions that the classifier was not tested on" if missing else None
-        value = float(sample.averaged(own, data.counts)) if missing else None
-        levels["perfect"] = predicted("perfect", sample.averaged(drawn, data.counts), own=value, note=note)
-    return named(levels)
+    chance: tuple[Reference, ...] = _at_random(tolerance)(sample)
+    if not data.tested.any():
+        return chance
+    counts = np.where(data.tested, data.counts, np.nan)
+    with np.errstate(invalid="ignore"):
+        drawn = np.einsum("erca,ca->erc", data.perfect, near) / counts
+        own = (data.asked * near).sum(1) / counts
+    missing = int(np.count_nonzero((data.counts > 0) & ~data.tested))
+    note = f"without {missing} conditions that the classifier was not tested on" if missing else None
+    value = float(sample.averaged(own, data.counts)) if missing else None
+    perfect = predicted("perfect", sample.averaged(drawn, data.counts), own=value, note=note)
+    return chance if perfect is None else (*chance, perfect)
 
 
 @with_options
@@ -265,12 +251,6 @@ _metric = partial(
 )
 _of_generated = partial(_metric, average="macro")
 _of_real = partial(_metric, average="micro", conventions={"samples": "real ones, held out"})
-_corrected = partial(
-    _of_generated,
-    reference="saerens2002",
-    interval=of_draws,
-    conventions={"scale": "a share, not percent", "samples": "valid ones", "assumption": _ASSUMED},
-)
 
 
 def generated_accuracy(sample: View[Answers], tolerance: int) -> Estimate:
@@ -287,19 +267,6 @@ def real_accuracy(sample: View[Answers], tolerance: int) -> Estimate:
     if tolerance and not data.ordered:
         return sample.nothing(NO_ORDER)
     return sample.share(np.abs(data.real_answers - data.real_codes) <= tolerance, data.real_codes, _UNTESTED)
-
-
-def _corrected_accuracy(sample: View[Answers], tolerance: int) -> Estimate:
-    data = sample.data
-    if tolerance and not data.ordered:
-        return sample.nothing(NO_ORDER)
-    if data.reason is not None:
-        return sample.nothing(data.reason)
-    draws = data.within(data.drawn, tolerance)
-    if sample.average is not None:
-        weights = data.counts[data.present] if sample.average == "micro" else np.ones(len(data.present))
-        draws = (draws[:, data.present] @ (weights / weights.sum()))[:, np.newaxis]
-    return sample.estimate(data.within(data.shares, tolerance), data.counts, "", draws=draws)
 
 
 def _weak_classifier(data: Answers) -> tuple[str, ...]:
@@ -341,30 +308,19 @@ def classifier_tolerance_1_accuracy(sample: View[Answers]) -> Estimate:
     return real_accuracy(sample, 1)
 
 
-@_metric(
-    "classifier_condition_number",
-    average="whole",
+@_of_generated(
+    "corrected_exact_accuracy",
     reference="saerens2002",
-    direction="lower",
-    bounds=(1, np.inf),
-    chance=NoChance("it describes the classifier"),
-    interval=NoInterval("it describes this classifier"),
-    conventions={"matrix": "shares of answers by true condition"},
+    chance=_at_random(0),
+    interval=of_draws,
+    conventions={"scale": "a share, not percent", "samples": "valid ones", "assumption": _ASSUMED},
 )
-def classifier_condition_number(sample: View[Answers]) -> Estimate:
-    """How much correcting for the classifier's confusions amplifies noise; above 10 there is no corrected value."""
-    number = sample.data.condition_number
-    value = max(number, 1.0) if number == number else np.nan
-    return whole(value, int(sample.data.confusion.sum()), reason="no real samples were classified")
-
-
-@_corrected("corrected_exact_accuracy", chance=_dealt(0, corrected=True))
 def corrected_exact_accuracy(sample: View[Answers]) -> Estimate:
     """Share of samples with the requested condition, corrected for the classifier's confusions on real samples."""
-    return _corrected_accuracy(sample, 0)
-
-
-@_corrected("corrected_tolerance_1_accuracy", chance=_dealt(1, corrected=True))
-def corrected_tolerance_1_accuracy(sample: View[Answers]) -> Estimate:
-    """The same share, with neighbours of the requested condition."""
-    return _corrected_accuracy(sample, 1)
+    data = sample.data
+    if data.reason is not None:
+        return sample.nothing(data.reason)
+    draws = data.requested(data.drawn)
+    if sample.average is not None:
+        draws = draws[:, data.present].mean(axis=1, keepdims=True)
+    return sample.estimate(data.requested(data.shares), data.counts, "", draws=draws)

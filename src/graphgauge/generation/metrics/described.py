@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.generation.distances import NullDraws, null_distances, spreads, squared_distances, wasserstein
-from graphgauge.generation.levels import MOST, SPLITS, Draws, unstructured
+from graphgauge.generation.distances import NullDraws, null_distances, spreads, wasserstein
+from graphgauge.generation.levels import SPLITS, Draws
 from graphgauge.generation.metrics.compared import Compared
 from graphgauge.generation.sample import Samples, Sides
-from graphgauge.generation.two_sample import Discrepancy, energy, energy_test
+from graphgauge.generation.two_sample import Discrepancy, energy_test
 
 
 class Columns:
@@ -186,17 +186,3 @@ class Described(Compared):
         pair = self.real.of(code), self.generated.rows[rows]
         real, generated = (self.columns.in_units(side, self.scale[code]) for side in pair)
         return energy_test(real, generated, permutations=self.draws.draws, generator=self.draws.generator(2, code))
-
-    def _levels(self, kind: str, code: int, test: Discrepancy) -> Mapping[str, Floats]:
-        """Two draws from the real samples, training samples, and samples with separate coordinates."""
-        own, scale, generator = self.real.of(code), self.scale[code], self.draws.generator(9, code)
-        real, fresh = (self.columns.in_units(side, scale) for side in (own, self.fresh(code, own)))
-        pools = {"chance": unstructured(real, min(4 * test.n[1], MOST), generator) if real.shape[1] > 1 else real[:0]}
-        train = self.copies(code, generator, MOST)
-        if train is not None:
-            pools["memoriser"] = self.columns.in_units(train, scale)
-
-        def distance(x: Floats, y: Floats) -> Floats:
-            return np.sqrt(squared_distances(x, y))
-
-        return self.from_kernel(code, distance, energy, test.n, real, fresh, pools, generator)

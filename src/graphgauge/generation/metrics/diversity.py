@@ -72,75 +72,50 @@ def validity_rate(sample: View[Attempts]) -> Estimate:
 
 # ---- distances between the samples of a condition
 
-_WITHIN = {"pairs": "of one condition, each once", "samples": "valid ones"}
-_SHARE = _WITHIN | {"distance": "Hamming, as a share of all bits"}
+_SHARE = {
+    "pairs": "of one condition, each once",
+    "samples": "valid ones",
+    "distance": "Hamming, as a share of all bits",
+}
 _of_pairs = partial(_metric, needs=("pairs",), average="macro", reference="hamming1950", interval=over_pairs)
 
 
-def _scale(data: Attempts, kind: str) -> float:
-    """What a distance is divided by: of Hamming's the number of bits, so that it is a share of them."""
-    return float(data.width) if kind == "hamming" else 1.0
-
-
 @with_options
-def _real_pairs(sample: View[Attempts], kind: str, *, spread: bool = False) -> tuple[Reference, ...]:
-    """Perfect: the real samples compared with each other. Memoriser: the training samples. Chance: one sample
-    repeated."""
-    data, scale = sample.data, _scale(sample.data, kind)
-    values = np.where(data.enough, values_of(data.real_pairs(kind), "std" if spread else "mean") / scale, np.nan)
-    perfect = level("perfect", sample.combined(values, data.counts))
-    if spread:
-        return named({"chance": level("chance", 0.0), "perfect": perfect})
-
-    def simulation(name: str) -> Reference | None:
-        drawn = data.pair_draws(kind, name == "memoriser")
-        if drawn is None:
-            return None
-        known = ~np.isnan(drawn[0])
-        if not known.any() or (data.enough & ~known).any():
-            return None
-        return simulated(name, sample.averaged(drawn, data.counts) / scale)
-
-    drawn = simulation("perfect")
-    if drawn is not None:
-        perfect = level("perfect", perfect.value, drawn.low, drawn.high)
-    return named({"chance": level("chance", 0.0), "memoriser": simulation("memoriser"), "perfect": perfect})
+def _real_pairs(sample: View[Attempts], name: str) -> tuple[Reference, ...]:
+    """Perfect: the real samples compared with each other. Chance: one sample repeated."""
+    data = sample.data
+    values = np.where(data.enough, values_of(data.real_pairs, name) / data.width, np.nan)
+    return named({"chance": level("chance", 0.0), "perfect": level("perfect", sample.combined(values, data.counts))})
 
 
-def _mean_distance(sample: View[Attempts], kind: str) -> Estimate:
-    """Mean distances between the samples of a condition, with errors from the means of the single samples."""
-    data, scale = sample.data, _scale(sample.data, kind)
-    pairs = data.pairs(kind)
-    error, df = np.full(data.groups, np.nan), np.zeros(data.groups)
-    for place, own in enumerate(pairs):
-        if own is not None:
-            spread = 2 * (own.row_means - own.mean) / scale
-            (error[place],), (df[place],) = standard_error(spread, np.ones(len(spread)))
-    return sample.estimate(values_of(pairs, "mean") / scale, data.counts, _FEW, error=error, df=df)
-
-
-@_of_pairs("overall_mean_diversity", unit="pair", chance=_real_pairs("hamming"), conventions=_SHARE)
+@_of_pairs("overall_mean_diversity", unit="pair", chance=_real_pairs("mean"), conventions=_SHARE)
 def overall_mean_diversity(sample: View[Attempts]) -> Estimate:
     """Mean share of bits in which two valid samples of a condition differ.
 
     Sparse samples always differ in few bits: two problems of 11 holds on a board of 594 cells differ by at most 0.037.
-    Compare it with the value for real samples.
+    Compare it with the value for real samples. Errors are from the means of the single samples.
     """
-    return _mean_distance(sample, "hamming")
+    data = sample.data
+    error, df = np.full(data.groups, np.nan), np.zeros(data.groups)
+    for place, own in enumerate(data.pairs):
+        if own is not None:
+            spread = 2 * (own.row_means - own.mean) / data.width
+            (error[place],), (df[place],) = standard_error(spread, np.ones(len(spread)))
+    return sample.estimate(values_of(data.pairs, "mean") / data.width, data.counts, _FEW, error=error, df=df)
 
 
 @_of_pairs(
     "overall_std_diversity",
     unit="pair",
     direction="none",
-    chance=_real_pairs("hamming", spread=True),
+    chance=_real_pairs("std"),
     interval=NoInterval("a spread describes these samples"),
     conventions=_SHARE,
 )
 def overall_std_diversity(sample: View[Attempts]) -> Estimate:
     """Standard deviation over pairs of the share of bits in which two valid samples differ."""
     data = sample.data
-    return sample.estimate(values_of(data.pairs("hamming"), "std") / data.width, data.counts, _FEW)
+    return sample.estimate(values_of(data.pairs, "std") / data.width, data.counts, _FEW)
 
 
 # ---- repeats
@@ -184,7 +159,7 @@ def unique_level(sample: View[Attempts], k: int | None) -> Reference | None:
     most = f"simulated with at most {max(reduced, default=0)} samples{each}, half of the real ones; see `own`"
     at_size = mean(own[0]) if reduced or not known[data.enough].all() else None
     perfect = _from_shares(np.clip([mean(row) for row in columns], 0, 1), mean(centre[0]))
-    return level("perfect", perfect.value, perfect.low, perfect.high, at_size, most if reduced else None)
+    return level("perfect", perfect.value, perfect.low, perfect.high, own=at_size, note=most if reduced else None)
 
 
 def _real_unique(sample: View[Attempts], *, k: int | None = None) -> tuple[Reference, ...]:
@@ -246,15 +221,10 @@ def overall_uniqueness_ratio(sample: View[Attempts]) -> Estimate:
 
 
 def _real_novelty(sample: View[Attempts]) -> tuple[Reference, ...]:
-    """Perfect: real samples that the generator was not trained on. Memoriser: copies of training samples; near_copy:
-    the same with one bit or edge moved."""
+    """Perfect: real samples that the generator was not trained on. Memoriser: copies of training samples."""
     data = sample.data
-    given, new = 0 if data.real is None else len(data.real), data.held_out
-    levels: dict[str, Reference | None] = {"memoriser": level("memoriser", 0.0, 0.0, 0.0)}
-    copied, count = data.near_copy_novelty, len(data.valid)
-    if copied == copied and count:
-        draws = data.draws.generator(16).binomial(count, copied, data.draws.draws) / count
-        levels["near_copy"] = level("near_copy", copied, *band(draws))
+    given, new, count = 0 if data.real is None else len(data.real), data.held_out, len(data.valid)
+    levels = {"memoriser": level("memoriser", 0.0, 0.0, 0.0)}
     if given and count:
         # Real samples that it was trained on count as not novel.
         draws = share_draws(new, given, count, draws=data.draws.draws, generator=data.draws.generator(17))
@@ -304,8 +274,7 @@ def valid_unique_novel(sample: View[Attempts]) -> Estimate:
 
 
 def _copies_levels(sample: View[Attempts]) -> tuple[Reference, ...]:
-    """Perfect: training and real samples with their roles dealt at random. Near_copy: training samples with one bit or
-    edge moved."""
+    """Perfect: training and real samples, roles dealt at random. Near_copy: training samples, one bit or edge moved."""
     near = sample.data.nearest
     return () if near is None else named({name: simulated(name, draws) for name, draws in near.drawn.items()})
 
@@ -316,10 +285,10 @@ def _copies_levels(sample: View[Attempts]) -> tuple[Reference, ...]:
     average="whole",
     reference="alaa2022",
     direction="lower",
-    interval=NoInterval("samples share their neighbours; compare with the band of a perfect generator"),
+    interval=NoInterval("samples share their neighbours"),
     chance=_copies_levels,
     default=True,
-    laws={"permutation": Exempt("large samples are drawn from, in their order")},
+    laws={"permutation": Exempt("large samples are drawn from")},
     conventions={
         "samples": "valid ones that equal no training or real sample",
         "ties": "share their weight",
@@ -329,9 +298,8 @@ def _copies_levels(sample: View[Attempts]) -> tuple[Reference, ...]:
 def nearer_to_training(sample: View[Attempts]) -> Estimate:
     """Share of new samples whose nearest neighbour is a training sample, among training and real held-out samples.
 
-    Samples that equal a training or real sample are left out; novelty counts those. A generator that is as
-    near to one as to the other has the share of training samples among both. Near copies of training samples have a
-    larger share, even if none of them is in the training set.
+    Novelty counts samples that equal one of these. A generator as near to one as to the other has the share of training
+    samples among both; near copies have a larger one, though none is in the training set.
     """
     near = sample.data.nearest
     if near is None:
@@ -339,19 +307,7 @@ def nearer_to_training(sample: View[Attempts]) -> Estimate:
     return whole(near.share, near.n)
 
 
-# ---- further distances, and counts
-
-
-@_of_pairs(
-    "mean_jaccard",
-    unit="pair",
-    reference="jaccard1912",
-    chance=_real_pairs("jaccard"),
-    conventions=_WITHIN | {"distance": "Jaccard; two empty samples: 0"},
-)
-def mean_jaccard(sample: View[Attempts]) -> Estimate:
-    """Mean Jaccard distance of two valid samples of a condition: bits set in only one over bits set in either."""
-    return _mean_distance(sample, "jaccard")
+# ---- distinct samples among k, and counts
 
 
 @_metric(

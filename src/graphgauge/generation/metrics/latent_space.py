@@ -38,7 +38,6 @@ class Latents(Grouped):
         real = sides.held_out
         order = canonical_order(real.conditions, real.latents)
         self.points: Floats = real.latents[order]
-        self.variances: Floats | None = None if real.variances is None else real.variances[order]
         self.ordered, self.leaks, self._seed = sides.ordered, sides.leaks, draws.seed
         self.codes: Ints = real.conditions[order]
         self.counts = np.bincount(self.codes, minlength=self.groups)
@@ -216,21 +215,6 @@ def latent_mean(sample: View[Latents]) -> Estimate:
 def latent_std(sample: View[Latents]) -> Estimate:
     """Standard deviation of all entries of the latent vectors together; 1 for a standard normal."""
     return sample.spread(sample.data.points, sample.data.codes, _NONE)
-
-
-@_fact(
-    "latent_kl",
-    needs=("posteriors",),
-    average="micro",
-    interval=over_samples,
-    conventions={"unit": "nats"},
-)
-def latent_kl(sample: View[Latents]) -> Estimate:
-    """Mean KL divergence of the posteriors from a standard normal, summed over dimensions."""
-    means, variances = sample.data.points, sample.data.variances
-    assert variances is not None
-    divergence = (means**2 + variances - 1 - np.log(variances)) / 2
-    return sample.mean(divergence.sum(1), sample.data.codes, _NONE)
 
 
 @_metric(

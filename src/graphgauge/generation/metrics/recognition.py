@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphgauge.core.metric import Estimate, whole
 from graphgauge.core.result import Reference, Result
 from graphgauge.core.types import Floats, Ints, Mask
-from graphgauge.generation.averages import View, flat, ranks
+from graphgauge.generation.averages import View, ranks
 from graphgauge.generation.graph_features import clustering_coefficients, orbit_means
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.levels import Draws, named, simulated
 from graphgauge.generation.metrics import P_VALUE, declared, of_recognition
-from graphgauge.generation.metrics.compared import Compared, Part, graphs_of
+from graphgauge.generation.metrics.compared import Compared, Part, vectors
 from graphgauge.generation.metrics.described import Columns
 from graphgauge.generation.sample import Samples, Sides
 from graphgauge.stats.errors import auc_error
@@ -25,8 +25,7 @@ _MOST = 2000
 _TREES = 100
 
 
-@dataclass(frozen=True)
-class Recognition:
+class Recognition(NamedTuple):
     """The classifier's scores of samples that it was not trained on, by condition.
 
     `null` are the means over conditions of the area for permutations of the held-out samples.
@@ -46,15 +45,15 @@ class Recognised(Compared):
         described = all(side is not None and side.statistics is not None for side in (sides.real, sides.generated))
         self._columns = Columns(sides) if described else None
         # Generated samples that are in training are left out, as real ones are.
-        super().__init__(sides, draws, self._features, unseen_only=True)
+        super().__init__(sides, draws, self._features, unseen=True)
         self.real, self.generated = _by_columns(self.real), _by_columns(self.generated)
 
     def _features(self, side: Samples) -> Floats | None:
         """The features (n, features) of a side; None if it lacks what the others have."""
         if side.items is None or (self._columns is not None and side.statistics is None):
             return None
-        graphs = graphs_of(side)
-        rows = _of_graphs(graphs) if isinstance(graphs, Graphs) else _of_bits(flat(side.items).astype(np.float64))
+        of_items = _of_graphs if isinstance(side.items, Graphs) else _of_bits
+        rows = of_items(side.items)
         return rows if self._columns is None else np.column_stack([rows, self._columns.of(side.statistics, len(side))])
 
     @cached_property
@@ -68,8 +67,7 @@ class Recognised(Compared):
         rows, codes, generated, tested = (np.concatenate(column) for column in columns)
         forest = RandomForestClassifier(
             _TREES, min_samples_leaf=3, class_weight="balanced_subsample", random_state=self.draws.seed, n_jobs=1
-        )
-        forest.fit(rows[~tested], generated[~tested])
+        ).fit(rows[~tested], generated[~tested])
         scores = np.asarray(forest.predict_proba(rows[tested])[:, 1])
         codes, generated = codes[tested], generated[tested]
         (auc, error), counts = np.full((2, self.groups), np.nan), np.bincount(codes[generated], minlength=self.groups)
@@ -105,7 +103,8 @@ def _by_columns(part: Part) -> Part:
     return Part(part.rows[order], part.codes[order], None)
 
 
-def _of_bits(bits: Floats) -> Floats:
+def _of_bits(items: Any) -> Floats:
+    bits = vectors(items).astype(np.float64)
     return np.column_stack([bits, bits.sum(1)])
 
 
@@ -128,9 +127,8 @@ def _guess(sample: View[Recognised]) -> tuple[Reference, ...]:
 
 
 def _read(result: Result) -> str:
-    if result.interval is None or result.interval.low <= 0.5:
-        return "the classifier does not recognise generated samples"
-    return "the classifier recognises generated samples"
+    recognised = result.interval is not None and result.interval.low > 0.5
+    return f"the classifier {'recognises' if recognised else 'does not recognise'} generated samples"
 
 
 _FEW = "no condition has 10 valid generated samples and 10 real ones"
@@ -139,24 +137,20 @@ _FOREST = {
     "trained on": "half of either side",
     "tested on": "the other half",
 }
-_by_forest = partial(declared, section="statistical", needs=("recognition",), reference="lopezpaz2017")
+_metric = partial(
+    declared, section="statistical", needs=("recognition",), reference="lopezpaz2017", conventions=_FOREST
+)
 
 
-@_by_forest(
-    "recognition_auc",
-    average="macro",
-    direction="lower",
-    chance=_guess,
-    interval=of_recognition,
-    interpretation=_read,
-    conventions=_FOREST,
+@_metric(
+    "recognition_auc", average="macro", direction="lower", chance=_guess, interval=of_recognition, interpretation=_read
 )
 def recognition_auc(sample: View[Recognised]) -> Estimate:
     """Probability that a classifier scores a generated sample higher than a real one of the same condition.
 
     0.5 if it recognises nothing. The classifier is trained on half of either side and scores the other half. Its
-    features are the bits, the number of set bits and the statistics; of graphs nodes, edges, degrees, clustering and
-    orbits.
+    features are the bits, or fingerprints, the number of set bits and the statistics; of graphs nodes, edges, degrees,
+    clustering and orbits.
     """
     found = sample.data.recognition
     if found is None:
@@ -165,7 +159,7 @@ def recognition_auc(sample: View[Recognised]) -> Estimate:
     return sample.estimate(found.auc, found.counts, _FEW, error=found.error, df=df)
 
 
-@_by_forest(
+@_metric(
     "recognition_p_value",
     average="whole",
     conventions=_FOREST | {"test": "permutations of the held-out half within each condition"},

@@ -11,41 +11,29 @@ from graphgauge.core.grid import Grid
 from graphgauge.core.metric import AS_CHOSEN, Estimate, NoChance, NoInterval, whole
 from graphgauge.core.registry import Chosen
 from graphgauge.core.result import Reference, Result
-from graphgauge.core.types import Floats, Ints, Mask
+from graphgauge.core.types import Floats, Mask
 from graphgauge.generation.averages import Grouped, View, canonical_order, flat, floats, rows_by_code
 from graphgauge.generation.distances import jaccard_pairs
 from graphgauge.generation.levels import Rules
 from graphgauge.generation.metrics import declared, over_samples
 from graphgauge.generation.sample import Sides
 
-# The score of two empty sides: 1 because all bits agree, 0, NaN (and so is the mean), or left out.
-EMPTY = ("1", "0", "nan", "skip")
+# The score of two empty sides: 1 because all bits agree, or 0.
+EMPTY = ("1", "0")
 
 
 class Reconstructions(Grouped):
-    """Held-out real samples in bits, and the intersection over union (IoU) of those that count, with their conditions.
-
-    `real_codes` are the conditions of all.
-    """
+    """Held-out real samples in bits, their conditions, and their intersections over unions (IoU)."""
 
     def __init__(self, sides: Sides, rules: Rules) -> None:
         super().__init__(sides.labels)
         real = sides.held_out
         order = canonical_order(real.conditions, real.items, real.reconstructed)
-        self.real, self._returned, self.real_codes = (
-            real.items[order],
-            real.reconstructed[order],
-            real.conditions[order],
-        )
-        self._channels, self.threshold, self._empty = sides.channels, sides.threshold, rules.empty
-        self.counts = np.bincount(self.real_codes, minlength=self.groups)
+        self.real, self._returned, self.codes = real.items[order], real.reconstructed[order], real.conditions[order]
+        self._channels, self.threshold, self._empty = sides.channels, sides.threshold, float(rules.empty)
+        self.counts = np.bincount(self.codes, minlength=self.groups)
         self.conventions = {"two empty sides": rules.empty}
-        self.iou, self.codes = self._scored(_iou(self.real, self._returned, rules.empty))
-
-    def _scored(self, iou: Floats) -> tuple[Floats, Ints]:
-        """The values that count, and the condition of each."""
-        kept = ~np.isnan(iou) if self._empty == "skip" else np.ones(len(iou), bool)
-        return iou[kept], self.real_codes[kept]
+        self.iou = _iou(self.real, self._returned, self._empty)
 
     def lack(self, code: int) -> str | None:
         return None if self.counts[code] else "no real samples"
@@ -58,29 +46,28 @@ class Reconstructions(Grouped):
         if not self._channels or not keys or self.real.ndim < 2:
             return {}
         places = range(len(self._channels))
-        parts = [self._scored(_iou(self.real[:, at], self._returned[:, at], self._empty)) for at in places]
-        columns = {key: floats(float(scores[key](*part, "").value[0]) for part in parts) for key in keys}
+        parts = [_iou(self.real[:, at], self._returned[:, at], self._empty) for at in places]
+        columns = {key: floats(float(scores[key](part, self.codes, "").value[0]) for part in parts) for key in keys}
         n = np.full(len(parts), len(self.real))
         return {"channel": Grid({"channel": np.array(self._channels), "n": n, **columns})}
 
 
-def _iou(real: Mask, returned: Mask, empty: str) -> Floats:
-    """|a ∩ b| / |a ∪ b| of each sample; of two empty ones what `empty` says."""
+def _iou(real: Mask, returned: Mask, empty: float) -> Floats:
+    """|a ∩ b| / |a ∪ b| of each sample; of two empty ones `empty`."""
     real, returned = flat(real), flat(returned)
     common = np.count_nonzero(real & returned, axis=1)
     either = np.count_nonzero(real | returned, axis=1)
-    with np.errstate(invalid="ignore"):
-        return np.where(either > 0, common / either, float(empty) if empty in ("0", "1") else np.nan)
+    return np.where(either > 0, common / np.maximum(either, 1), empty)
 
 
 def _blind(sample: View[Reconstructions]) -> Iterator[Reference]:
     """An empty reconstruction, and another real sample of the same condition (mean over all pairs)."""
     data = sample.data
-    blank, bits = _iou(data.real, np.zeros_like(data.real), "1"), flat(data.real)
-    yield Reference("empty reconstruction", float(sample.mean(blank, data.real_codes, "").value[0]))
+    blank, bits = _iou(data.real, np.zeros_like(data.real), 1.0), flat(data.real)
+    yield Reference("empty reconstruction", float(sample.mean(blank, data.codes, "").value[0]))
     other = floats(
         1 - jaccard_pairs(bits[rows]).mean if len(rows) > 1 else np.nan
-        for rows in rows_by_code(data.real_codes, data.groups)
+        for rows in rows_by_code(data.codes, data.groups)
     )
     another = sample.combined(other, data.counts)
     if another == another:
@@ -116,9 +103,7 @@ _fact = partial(_metric, direction="none", chance=NoChance("it is no score"), in
 def mean_iou(sample: View[Reconstructions]) -> Estimate:
     """Bits set in both the sample and its reconstruction over bits set in either, averaged over samples."""
     data = sample.data
-    empty = int(np.count_nonzero(np.isnan(data.iou)))
-    reason = f"{empty} samples are empty on both sides" if empty else _NO_SAMPLES
-    return sample.mean(data.iou, data.codes, reason, range=(0.0, 1.0))
+    return sample.mean(data.iou, data.codes, _NO_SAMPLES, range=(0.0, 1.0))
 
 
 @_fact("std_iou", average="whole", conventions=_IOU | {"ddof": "0"})

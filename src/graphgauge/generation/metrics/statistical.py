@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import one_of
-from graphgauge.core.metric import AS_CHOSEN, Estimate, Exempt, NoInterval, whole
+from graphgauge.core.metric import AS_CHOSEN, Estimate, Exempt, NoChance, NoInterval, whole
 from graphgauge.core.result import Reference, Result
 from graphgauge.core.types import Floats, Ints
-from graphgauge.generation.averages import FEWEST_COMPARED, Grouped, View, floats, once, values_of, warned
+from graphgauge.generation.averages import FEWEST_COMPARED, Grouped, View, values_of, warned
 from graphgauge.generation.graph_features import STATISTICS
-from graphgauge.generation.levels import Draws, level, named, simulated, split_sizes, splits
+from graphgauge.generation.levels import Draws, level, named, simulated
 from graphgauge.generation.metrics import COUNT, P_VALUE, declared, of_discrepancy, with_options
 from graphgauge.generation.metrics.compared import NEIGHBOURS, Compared, Drawn, Encoded
 from graphgauge.generation.metrics.described import Described, over
-from graphgauge.generation.molecules import internal_diversity, scaffold_similarity, snn
+from graphgauge.generation.molecules import Molecules, internal_diversity, scaffold_similarity, snn
 from graphgauge.generation.sample import Sides
-from graphgauge.generation.two_sample import PRDC, Discrepancy, p_of_all
+from graphgauge.generation.two_sample import PRDC, Discrepancy, biased, p_of_all
 
 # The goal of a distance: this quantile of the distance between two draws from the real samples.
 UPPER = 0.95
@@ -137,14 +137,7 @@ def _of_statistic(sample: View[Described], distances: Floats, statistic: str) ->
     return sample.estimate(distances[:, names.index(one_of("statistic", statistic, names))], sample.data.n, _FEW)
 
 
-_count = partial(
-    declared,
-    section="statistical",
-    needs=("statistics", "encodings", "graphs"),
-    average="total",
-    reference="villani2009",
-    conventions=_EACH,
-)
+_count = partial(_metric, needs=("statistics", "encodings", "graphs"), average="total", reference="villani2009")
 
 
 @_count("num_generated", **COUNT)
@@ -183,7 +176,7 @@ def _discrepancy(sample: View[Any], kind: str) -> Estimate:
     data, tests = sample.data, sample.data.tests(kind)
     compared = _tested(tests)
     df = np.maximum(np.minimum(compared, data.real_counts) - 1, 0).astype(float)
-    least = 0.0 if isinstance(data, Drawn) and data.convention.is_biased else -np.inf
+    least = 0.0 if isinstance(data, Drawn) and data.convention.score is biased else -np.inf
     values, errors = values_of(tests, "value"), values_of(tests, "error")
     estimate = sample.estimate(values, compared, _FEW, error=errors, df=df, least=least)
     real = np.array([0 if test is None else test.n[0] for test in tests])
@@ -220,7 +213,7 @@ _graphs = partial(
     "energy_distance",
     average="macro",
     bounds=(0, np.inf),
-    chance=_of_kernels("energy"),
+    chance=NoChance("energy_p_value tests it against permutations"),
     interval=NoInterval("resampling increases the distance; compare with real against real"),
     conventions=_SCALED | {"on": "all statistics together, each scaled"},
 )
@@ -240,25 +233,13 @@ def energy_p_value(sample: View[Described]) -> Estimate:
     return _p_value(sample, "energy")
 
 
-def _of_neighbours(sample: View[Encoded], *, measure: str) -> tuple[Reference, ...]:
-    """Perfect: disjoint parts of the real samples. Memoriser, near_copy: training samples, and with one bit moved.
-    Chance: samples with separate coordinates. All with the sizes at which real samples suffice for both sides."""
-    found, n = sample.data.neighbourhoods, sample.data.n
-    own = sample.combined(values_of(found.own, measure), n)
-    levels = {
-        name: simulated(name, sample.averaged(draws, n), own=own, note=found.note)
-        for name, draws in found.draws[measure].items()
-    }
-    return named({"chance": level("chance", 0.0), **levels})
-
-
 @_encoded(
     "prdc_{measure}",
     average="macro",
     reference="naeem2020",
     direction="higher",
     bounds=(0, np.inf),
-    chance=_of_neighbours,
+    chance=NoChance("it depends on the numbers of samples; compare generators with equally many"),
     interval=NoInterval("samples share their neighbours"),
     conventions=_EACH | {"k": str(NEIGHBOURS), "distance": "Euclidean"},
 )
@@ -347,19 +328,11 @@ def graph_mmd_ratio(sample: View[Drawn]) -> Estimate:
     data = sample.data
     if data.train is None:
         return sample.nothing("the conditions of the training graphs are not given")
-    values = floats(data.ratio(code) if data.enough[code] else np.nan for code in range(data.groups))
     reason = "the training set is at no distance from the real graphs" if data.enough.any() else _FEW
-    return sample.estimate(values, data.n, reason)
+    return sample.estimate(_mean_over_statistics(data.ratios(data.train)), data.n, reason)
 
 
 # ---- molecules, and latent vectors as normal distributions
-
-# Each score of real and generated molecules, and what of them it is computed from.
-_SCORES: dict[str, tuple[Callable[[Any, Any], float], str]] = {
-    "snn": (snn, "fingerprints"),
-    "scaffold_similarity": (scaffold_similarity, "scaffolds"),
-    "internal_diversity": (lambda real, generated: internal_diversity(generated), "fingerprints"),
-}
 
 
 class Chemistry(Grouped):
@@ -369,31 +342,12 @@ class Chemistry(Grouped):
         super().__init__(sides.labels)
         assert sides.generated is not None
         self.real, self.generated = (side.items.take(side.kept) for side in (sides.held_out, sides.generated))
-        self._draws = draws
 
-    @once
-    def level(self, key: str) -> Floats | None:
-        """Scores of real molecules in place of the generated ones, in disjoint parts of the real ones."""
-        kept, fresh = split_sizes(len(self.real), max(len(self.generated), 2))
-        if fresh < 2:
-            return None
-        (score, source), n = _SCORES[key], len(self.real)
-        own = np.asarray(getattr(self.real, source))
-        return np.array([score(own[a], own[b]) for a, b in splits(n, n, kept, fresh, self._draws.generator(40))])
-
-
-def _scored(sample: View[Chemistry], key: str) -> Estimate:
-    data, (score, source) = sample.data, _SCORES[key]
-    known = len(data.real) and len(data.generated)
-    value = score(*(getattr(side, source) for side in (data.real, data.generated))) if known else np.nan
-    return whole(value, len(data.generated), reason="no valid molecules on either side")
-
-
-@with_options
-def _perfect(sample: View[Chemistry], key: str) -> tuple[Reference, ...]:
-    """Perfect: real molecules in place of the generated ones, in disjoint parts of the real ones."""
-    drawn = sample.data.level(key)
-    return () if drawn is None else named({"perfect": simulated("perfect", drawn)})
+    def scored(self, score: Callable[[Molecules, Molecules], float]) -> Estimate:
+        """A score of both sides."""
+        known = len(self.real) and len(self.generated)
+        value = score(self.real, self.generated) if known else np.nan
+        return whole(value, len(self.generated), reason="no valid molecules on either side")
 
 
 _of_molecules = partial(
@@ -402,26 +356,27 @@ _of_molecules = partial(
     needs=("chemistry",),
     average="whole",
     reference="polykovskiy2020",
-    interval=NoInterval("molecules share their neighbours; compare with the band of real ones"),
+    chance=NoChance("it depends on the real molecules; compare generators with the same ones"),
+    interval=NoInterval("molecules share their neighbours"),
 )
 
 
-@_of_molecules("snn", chance=_perfect("snn"))
+@_of_molecules("snn")
 def nearest_similarity(sample: View[Chemistry]) -> Estimate:
     """Mean Tanimoto similarity of a generated molecule to the nearest real one (Morgan fingerprints, radius 2)."""
-    return _scored(sample, "snn")
+    return sample.data.scored(lambda real, made: snn(real.fingerprints, made.fingerprints))
 
 
-@_of_molecules("scaffold_similarity", chance=_perfect("scaffold_similarity"))
+@_of_molecules("scaffold_similarity")
 def scaffolds(sample: View[Chemistry]) -> Estimate:
     """Cosine of the counts of Bemis and Murcko's scaffolds; molecules without rings have none."""
-    return _scored(sample, "scaffold_similarity")
+    return sample.data.scored(lambda real, made: scaffold_similarity(real.scaffolds, made.scaffolds))
 
 
-@_of_molecules("internal_diversity", section="diversity", chance=_perfect("internal_diversity"))
+@_of_molecules("internal_diversity", section="diversity")
 def internal(sample: View[Chemistry]) -> Estimate:
     """1 less the mean Tanimoto similarity of two generated molecules, each with itself included, as in MOSES."""
-    return _scored(sample, "internal_diversity")
+    return sample.data.scored(lambda real, made: internal_diversity(made.fingerprints))
 
 
 def _no_distance(sample: View[Encoded]) -> tuple[Reference, ...]:
