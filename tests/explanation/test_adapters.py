@@ -256,6 +256,15 @@ def test_explanations_of_other_data_are_refused(task: str) -> None:
             asked.predict(subgraph, 0, np.ones((1, len(subgraph)), bool))
 
 
+def test_a_target_that_was_not_explained_is_refused() -> None:
+    data = graph(1)
+    model = ex.PyGModel(Mean(), data, task="node")
+    said = Data(data, edge_mask=torch.ones(data.edge_index.shape[1]), index=torch.tensor([2, 3]))
+    assert ex.from_pyg(said, model, target=3).context.target == 3
+    with pytest.raises(InputError, match=r"target: node 1 was not explained: the explanation's index is \[2, 3\]"):
+        ex.from_pyg(said, model, target=1)
+
+
 def test_an_explanation_of_another_graph_is_refused() -> None:
     parts = [graph(1), graph(1)]
     count, rows = parts[0].edge_index.shape[1], len(parts[0].x)

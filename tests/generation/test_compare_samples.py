@@ -215,3 +215,19 @@ def test_equal_generators_differ_as_often_as_they_should() -> None:
 
 def test_the_name_is_public() -> None:
     assert generation.compare_samples is compare_samples
+
+
+def test_a_generator_has_one_value_whatever_it_is_compared_with() -> None:
+    """Of three of unequal size: shares of distinct samples and biased distances depend on the number of samples."""
+    draw = np.random.default_rng(0)
+    pools = {"wide": (2000, 400), "narrow": (300, 400), "few": (100, 40)}
+    made = {name: (draw.random((pool, 24)) < 0.5)[draw.integers(0, pool, n)] for name, (pool, n) in pools.items()}
+    found = [
+        generation.compare_samples(None, {name: made[name] for name in order}, metrics="overall_uniqueness_ratio")[0]
+        for order in (("wide", "narrow", "few"), ("few", "wide", "narrow"))
+    ]
+    assert found[0].standings == found[1].standings
+    means = {each.method: each.mean for each in found[0].standings}
+    for pair in found[0]:
+        assert pair.difference == pytest.approx(means[pair.names[0]] - means[pair.names[1]], abs=1e-12)
+    assert {each.method: each.n for each in found[0].standings} == {"wide": 400, "narrow": 400, "few": 40}

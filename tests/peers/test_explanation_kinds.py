@@ -16,6 +16,7 @@ from tests.peers.agreement import peer
 from graphgauge import explanation as ex
 from graphgauge.core.errors import GraphgaugeError, InputError
 from graphgauge.explanation import pyg_model
+from graphgauge.explanation.pyg_graph import batch_of
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
@@ -527,3 +528,14 @@ def test_cora_is_small_and_fast(tmp_path: Path) -> None:
     assert process_time() - start < 60
     assert (tmp_path / "cora.jsonl").stat().st_size < 5e6
     assert found["fidelity_drop@0.1"].n == 50
+
+
+def test_graphs_of_a_loader_have_the_numbers_of_its_dataset() -> None:
+    import torch
+    from torch_geometric.data import Data
+    from torch_geometric.loader import DataLoader
+
+    ring = torch.tensor([[0, 1, 2], [1, 2, 0]])
+    graphs = [Data(x=torch.full((3, 1), float(place)), edge_index=ring) for place in range(10)]
+    made = batch_of(DataLoader(graphs, batch_size=4, shuffle=True, drop_last=True), "graph")
+    assert made.x.flatten().tolist() == [float(place) for place in range(10) for _ in range(3)]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rdkit import Chem, RDLogger
 
 from graphgauge import evaluate_files, generation
 from graphgauge.core.errors import InputError
@@ -121,3 +122,20 @@ def test_files_of_smiles_are_the_same_as_lists(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text('[{"nodes": 2, "edges": [[0, 1]]}]')
     with pytest.raises(InputError):
         evaluate_files("generation", real=paths["real"], generated=str(tmp_path / "other.json"))
+
+
+def test_smiles_of_a_generator_are_read_and_tables_are_refused() -> None:
+    assert Molecules.from_smiles(text for text in ["CC", "CCO"]).smiles == ("CC", "CCO")
+    for wrong in ({"smiles": ["CC"]}, "CC"):
+        with pytest.raises(InputError, match="expected a list of SMILES"):
+            Molecules.from_smiles(wrong)
+
+
+def test_the_log_of_rdkit_is_left_as_it_was(capfd: pytest.CaptureFixture[str]) -> None:
+    RDLogger.DisableLog("rdApp.*")
+    try:
+        Molecules.from_smiles(["C("])
+        Chem.MolFromSmiles("C(")
+    finally:
+        RDLogger.EnableLog("rdApp.error")
+    assert capfd.readouterr().err == ""

@@ -307,10 +307,8 @@ def _labels(model: PyGModel, target: int) -> Any:
 
 def _explained(explanation: Any, model: PyGModel, target: Any) -> tuple[Any, int]:
     """The target in the model's terms, and the row of its answer."""
-    index: Any = getattr(explanation, "index", None) if target is None else target
-    if is_tensor(index) or isinstance(index, np.ndarray | np.generic):
-        numbers = as_numeric(index, "index")
-        index = (np.flatnonzero(numbers) if numbers.ndim and numbers.dtype.kind == "b" else numbers).tolist()
+    known = _listed(getattr(explanation, "index", None))
+    index = known if target is None else _listed(target)
     index = index[0] if isinstance(index, list) and len(index) == 1 else index
     pairs = getattr(explanation, "edge_label_index", None) if model.task == "edge" else None
     pairs = None if pairs is None else whole_numbers(pairs, "edge_label_index").reshape(2, -1)
@@ -328,7 +326,18 @@ def _explained(explanation: Any, model: PyGModel, target: Any) -> tuple[Any, int
         fix = "Choose one with target=; call from_pyg for each of several."
         raise InputError(what, where="target", fix=fix)
     place = checked_number(0 if index is None else index, count, model.task)
+    if known is not None and place not in np.atleast_1d(known):
+        what = f"{model.task} {place} was not explained: the explanation's index is {known}"
+        raise InputError(what, where="target", fix="Leave target= out, or name one that was explained.")
     return (place if pairs is None else model.checked_target(pairs[:, place])), place
+
+
+def _listed(index: Any) -> Any:
+    """An index as numbers in a list, or one number; what is neither tensor nor array is left as it is."""
+    if not is_tensor(index) and not isinstance(index, np.ndarray | np.generic):
+        return index
+    numbers = as_numeric(index, "index")
+    return (np.flatnonzero(numbers) if numbers.ndim and numbers.dtype.kind == "b" else numbers).tolist()
 
 
 def _event(model: PyGModel, target: Any) -> str | int | None:

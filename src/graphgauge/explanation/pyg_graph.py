@@ -183,8 +183,9 @@ class Part:
         return np.arange(sum(self.graph.columns.values()))
 
 
-def batch_of(data: Iterable[Any], task: str) -> Any:
-    """Several graphs as one batch; a loader has batches of them already."""
+def batch_of(data: Any, task: str) -> Any:
+    """Several graphs as one batch; of a loader, those of its dataset in their order."""
+    data = data.dataset if hasattr(data, "batch_sampler") else data
     graphs = [one for each in data for one in (each.to_data_list() if hasattr(each, "to_data_list") else [each])]
     if task != "graph" or not graphs:
         raise InputError(f"are {len(graphs)} graphs", where="data", fix='Only task="graph" takes several.')

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
@@ -62,7 +63,7 @@ def compare_samples(
     corrected by Holm for the metrics and pairs. A generator that copies the real or the training samples is not better.
 
     Intervals are percentiles of a bootstrap of all samples, moved to the observed difference. At most 1,000 samples of
-    each generator are compared, and equally many of both if the discrepancy depends on the number of samples (energy
+    each generator are compared, and equally many of all if the discrepancy depends on the number of samples (energy
     distance, biased MMDs) or is a share of distinct ones. Conditions are not used: compare one condition at a time.
 
     Parameters
@@ -108,6 +109,7 @@ def compare_samples(
         raise InputError(f"expected {{name: samples}}, found {type(generated).__name__}", where="generated")
     if len(generated) < 2:
         raise OptionError("a comparison needs at least two generators", where="generated")
+    generated = {str(name): own for name, own in generated.items()}
     convention = CONVENTIONS[one_of("protocol", protocol or DEFAULT_CONVENTION, CONVENTIONS)]
     wanted, level, chosen = _wanted(metrics), confidence_level(confidence), Draws(seed, draws)
     fixed = _unconditional(real), _unconditional(train)
@@ -117,10 +119,11 @@ def compare_samples(
     if protocol is not None and any(each.kind != "graphs" for each in sides.values()):
         raise OptionError(f"{protocol} compares graphs, and samples are not", fix="Leave it out.").about("protocol")
     common, rivals = _rivals(next(iter(sides.values())), made, chosen)
+    shared = _Shared(common, min(len(each.kept) for each in rivals.values()), _width(common, rivals.values()))
     tests = [
         replace(each, names=pair)
         for pair in combinations(rivals, 2)
-        for each in _tests(common, rivals[pair[0]], rivals[pair[1]], convention, chosen)
+        for each in _tests(shared, rivals[pair[0]], rivals[pair[1]], convention, chosen)
         if each.metric in wanted
     ]
     if not tests:
@@ -128,10 +131,14 @@ def compare_samples(
         raise InputError(f"fewer than {FEWEST_COMPARED} valid samples of each generator, or real ones{asked}")
     corrected = holm([each.p_value for each in tests])
     tests = [replace(each, p_holm=float(p)) for each, p in zip(tests, corrected, strict=True)]
-    counts = {name: int(side.kept.sum()) for name, side in made.items()}
+    attempts = {name: len(side.kept) for name, side in made.items()}
+    compared = {name: len(each.kept) for name, each in rivals.items()}
     invalid = {name: why for name, each in sides.items() if (why := _copies(each, seed)) is not None}
     by_metric = [own for key in COMPARED if (own := [each for each in tests if each.metric == key])]
-    return tuple(_comparison(own, counts, invalid, level, len(by_metric)) for own in by_metric)
+    return tuple(
+        _comparison(own, attempts if own[0].metric == "validity_rate" else compared, invalid, level, len(by_metric))
+        for own in by_metric
+    )
 
 
 def _wanted(metrics: Sequence[str] | str | None) -> list[str]:
@@ -185,6 +192,26 @@ class _Rival:
     new: Mask | None = None
 
 
+@dataclass(frozen=True)
+class _Shared:
+    """What all pairs have in common, so that a generator has one value: the real side, the size of the smallest
+    generator, and the median distance between items of all sides, which is the kernel's bandwidth."""
+
+    real: _Rival | None
+    size: int
+    width: float
+
+
+def _width(real: _Rival | None, rivals: Iterable[_Rival]) -> float:
+    """The median distance between the items of all sides; graphs have kernels of their own."""
+    items = [each.kept.items for each in rivals]
+    items += [] if real is None else [real.kept.items]
+    if real is None or any(each is None or isinstance(each, Graphs) for each in items):
+        return math.nan
+    every = np.concatenate([np.asarray(vectors(each), dtype=np.float64) for each in items])
+    return float(np.median(squared_distances(every, every)[np.triu_indices(len(every), 1)])) or 1.0
+
+
 def _rivals(first: Sides, made: Mapping[str, Samples], draws: Draws) -> tuple[_Rival | None, dict[str, _Rival]]:
     """The real side, if there is one, and all generated ones by name."""
     described = _described(first, list(made.values()), draws)
@@ -235,14 +262,15 @@ class _Test:
     p_holm: float = np.nan
 
 
-def _tests(real: _Rival | None, first: _Rival, second: _Rival, convention: Convention, draws: Draws) -> Iterator[_Test]:
+def _tests(shared: _Shared, first: _Rival, second: _Rival, convention: Convention, draws: Draws) -> Iterator[_Test]:
     """All metrics that the columns allow."""
+    real = shared.real
     if first.valid is not None and second.valid is not None:
         yield _shares("validity_rate", first.valid, second.valid, draws)
     if min(len(first.kept), len(second.kept)) < FEWEST_COMPARED:
         return
     if first.ids is not None and second.ids is not None:
-        yield _distinct(first.ids, second.ids, draws)
+        yield _distinct(first.ids, second.ids, shared.size, draws)
     if first.new is not None and second.new is not None:
         yield _shares("novelty", first.new, second.new, draws)
     if real is None or len(real.kept) < FEWEST_COMPARED:
@@ -254,16 +282,18 @@ def _tests(real: _Rival | None, first: _Rival, second: _Rival, convention: Conve
             # Some protocols compare no more generated graphs than there are real ones, the first.
             most = len(real.kept) if kind in convention.truncated else MOST
             parts = padded(*(chosen.features(each.take(np.arange(min(len(each), most)))) for each in items))
-            yield _discrepancy(f"{kind}_mmd", parts, chosen.kernel, convention.score, draws)
+            yield _discrepancy(f"{kind}_mmd", parts, chosen.kernel, convention.score, shared.size, draws)
     elif all(each is not None for each in items):
         parts = [np.asarray(vectors(each), dtype=np.float64) for each in items]
-        every = np.concatenate(parts)
-        distances = squared_distances(every, every)
-        width = -2 * (np.median(distances[np.triu_indices(len(every), 1)]) or 1.0)
-        yield _discrepancy("mmd", parts, lambda x, y: np.exp(squared_distances(x, y) / width), unbiased, draws)
+        width = -2 * shared.width
+        yield _discrepancy(
+            "mmd", parts, lambda x, y: np.exp(squared_distances(x, y) / width), unbiased, shared.size, draws
+        )
     points = [each.points for each in sides if each.points is not None]
     if points:
-        yield _discrepancy("energy_distance", points, lambda x, y: np.sqrt(squared_distances(x, y)), energy, draws)
+        yield _discrepancy(
+            "energy_distance", points, lambda x, y: np.sqrt(squared_distances(x, y)), energy, shared.size, draws
+        )
 
 
 def _exchanged(n: int, m: int, draws: Draws) -> Mask:
@@ -289,9 +319,8 @@ def _shares(key: str, first: Mask, second: Mask, draws: Draws) -> _Test:
     return _Test(key, (float(first.mean()), float(second.mean())), p, drawn[0] - drawn[1])
 
 
-def _distinct(first: Ints, second: Ints, draws: Draws) -> _Test:
-    """Expected shares of distinct samples among as many of each generator."""
-    size = min(len(first), len(second))
+def _distinct(first: Ints, second: Ints, size: int, draws: Draws) -> _Test:
+    """Expected shares of distinct samples among `size` of each generator."""
     every, member = np.concatenate([first, second]), _exchanged(len(first), len(second), draws)
     own, other = (np.array([unique_at(every[row], size) for row in rows]) for rows in (member, ~member))
     # Resampled copies would not be distinct, so the spread is that of exchanges.
@@ -300,13 +329,12 @@ def _distinct(first: Ints, second: Ints, draws: Draws) -> _Test:
 
 
 def _discrepancy(
-    key: str, parts: Sequence[Floats], kernel: Callable[[Any, Any], Floats], score: Score, draws: Draws
+    key: str, parts: Sequence[Floats], kernel: Callable[[Any, Any], Floats], score: Score, most: int, draws: Draws
 ) -> _Test:
     """The discrepancies of both generators from the real samples, exchanged and resampled."""
     real, first, second = parts
     if score is not unbiased:
         # A biased discrepancy is larger for fewer samples.
-        most = min(len(first), len(second))
         first, second = (at_most(part, most, draws.generator(36)) for part in (first, second))
     n, m, size = len(first), len(second), len(real)
     pooled = np.concatenate([first, second])

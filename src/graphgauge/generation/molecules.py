@@ -71,11 +71,12 @@ class Molecules:
         MissingExtraError
             If RDKit is not installed.
         """
-        if isinstance(smiles, str):
-            raise InputError("expected a list of SMILES", where=where)
+        if isinstance(smiles, str | Mapping) or hasattr(smiles, "columns"):
+            raise InputError(f"expected a list of SMILES, found {type(smiles).__name__}", where=where)
+        smiles = list(smiles)
         wrong = next((place for place, text in enumerate(smiles) if not isinstance(text, str)), None)
         if wrong is not None:
-            what = f"expected a list of SMILES, found {type(list(smiles)[wrong]).__name__} at index {wrong}"
+            what = f"expected a list of SMILES, found {type(smiles[wrong]).__name__} at index {wrong}"
             raise InputError(what, where=where, fix="What could not be decoded is '', an attempt that is not valid.")
         chem = need("rdkit.Chem", "reading molecules")
         made = need("rdkit.Chem.rdFingerprintGenerator", "comparing molecules")
@@ -174,12 +175,9 @@ def read_molecules(path: str | Path) -> Molecules:
 
 def _parsed(smiles: Sequence[str]) -> tuple[Any, ...]:
     """RDKit's molecules, without its messages about what it cannot read."""
-    chem, logs = (need(f"rdkit.{part}", "reading molecules") for part in ("Chem", "RDLogger"))
-    logs.DisableLog("rdApp.*")
-    try:
+    chem, base = (need(f"rdkit.{part}", "reading molecules") for part in ("Chem", "rdBase"))
+    with base.BlockLogs():
         return tuple(chem.MolFromSmiles(text) if text else None for text in smiles)
-    finally:
-        logs.EnableLog("rdApp.error")
 
 
 def _described(molecule: Any) -> tuple[float, ...]:
