@@ -429,31 +429,16 @@ def test_two_truths_of_the_sachs_network() -> None:
     assert recovery.shd(*pair, nodes=names, kind="cell") == 9
 
 
-def rows_with_the_covariance_of(data: Any) -> Any:
-    """One row more than there are variables, of mean 0.
-
-    NOTEARS needs no more than the covariance, but where it ends depends on how sums over thousands of rows are rounded,
-    and so on the number of threads.
-    """
-    d = data.shape[1]
-    without_mean = np.linalg.qr(np.column_stack([np.ones(d + 1), np.eye(d + 1, d)]))[0][:, 1:]
-    return np.sqrt(d + 1) * without_mean @ np.linalg.cholesky(np.cov(data.T, bias=True)).T
-
-
 @cache
 def learned() -> dict[str, tuple[Any, dict[str, Any]]]:
-    """What three methods learn from the measurements by default (PC at level 0.01), and how each writes it."""
+    """What two methods learn from the measurements by default (PC at level 0.01), and how each writes it."""
     names, data = measurements()
     pc = peer("causallearn.search.ConstraintBased.PC").pc(data, 0.01, "fisherz", show_progress=False).G.graph
     ges = peer("causallearn.search.ScoreBased.GES").ges(data, "local_score_BIC")["G"].graph
-    notears = peer("castle.algorithms").Notears()
-    notears.learn(rows_with_the_covariance_of(data))
-    weights = np.array(notears.weight_causal_matrix)
     encoded = {"encoding": "causal-learn"}
     found = {
         "PC (causal-learn)": (pc, encoded),
         "GES (causal-learn)": (ges, encoded),
-        "NOTEARS (gcastle)": (weights, {"sign": "absolute", "threshold": 0.3}),
         "empty graph": (np.zeros((len(names), len(names))), {}),
     }
     return {name: (named_matrix(graph, names), options) for name, (graph, options) in found.items()}
